@@ -53,7 +53,7 @@ static bool describe(struct results *results, const struct trace *trace, const v
 static bool run_inspect(int count, char **arguments, struct error *error)
 {
     struct inspect_settings settings = {.page.is_whole = true, .top = -1, .shows_progress = true};
-    struct file_reading reading = {.use = describe, .context = &settings};
+    struct file_reading reading = {.use = describe, .context = &settings, .skips_details = true};
     SCOPED(session) session = {0};
 
     if (!parse_options(inspect_options, &settings, arguments, &count, error))

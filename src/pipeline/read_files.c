@@ -44,7 +44,8 @@ static void do_job(struct file_job *job, const struct job_list *list)
                                    .progress = list->progress,
                                    .part = job->part,
                                    .part_count = job->source->part_count,
-                                   .keeps_memory = list->reading->keeps_memory};
+                                   .keeps_memory = list->reading->keeps_memory,
+                                   .skips_details = list->reading->skips_details};
     SCOPED(trace) trace = {0};
 
     if (job->error.class != ERROR_NONE) /* its file could not even be looked into */

@@ -15,7 +15,8 @@
 struct file_reading {
     unsigned threads; /* in all; at least 1: min(files, threads) files at once, spare ones help */
     bool shows_progress;
-    bool keeps_memory; /* see struct read_options */
+    bool keeps_memory;  /* see struct read_options */
+    bool skips_details; /* as well */
     /* Adds a rank to `results`; false with `error` set where the trace holds nothing of what was
      * asked for. Called from several threads at once, each with a trace and results of its own; the
      * trace is gone when it has returned. */

@@ -256,28 +256,16 @@ static struct category_count *find_category(struct read_account *read, uint32_t 
     return count;
 }
 
-void trace_builder_count(struct trace_builder *builder, uint32_t category, char phase,
-                         int64_t start_ns, int64_t end_ns)
+struct category_count *trace_builder_category(struct trace_builder *builder, uint32_t category,
+                                              char phase)
 {
-    struct category_count *count = &builder->read.categories[builder->last_category];
+    struct category_count *count = find_category(&builder->read, category, phase);
 
-    if (builder->read.category_count == 0 || count->category != category || count->phase != phase) {
-        count = find_category(&builder->read, category, phase);
-        if (!count) {
-            builder->read.uncategorised_events++;
-            return;
-        }
+    if (count)
         builder->last_category = (uint32_t)(count - builder->read.categories);
-    }
-    count->events++;
-    if (start_ns > end_ns)
-        return;
-    if (start_ns < count->first_start_ns)
-        count->first_start_ns = start_ns;
-    if (end_ns > count->last_end_ns)
-        count->last_end_ns = end_ns;
-    count->total_duration_ns =
-        saturated_sum(count->total_duration_ns, saturated_difference(end_ns, start_ns));
+    else
+        builder->read.uncategorised_events++;
+    return count;
 }
 
 void trace_builder_damage(struct trace_builder *builder, const struct damage *damage)

@@ -5,6 +5,7 @@
 
 #include "base/core/error.h"
 #include "base/core/index_table.h"
+#include "base/core/saturated.h"
 #include "base/core/string_pool.h"
 #include "trace/event.h"
 #include "trace/memory_event.h"
@@ -129,10 +130,32 @@ void trace_builder_name(struct trace_builder *builder, const struct given_name *
 /* One entry of deviceProperties. */
 void trace_builder_add_device(struct trace_builder *builder, const struct device *device);
 
+/* Where events of this category and phase are counted; NULL where there are too many of them, and
+ * then this one is counted as such. */
+struct category_count *trace_builder_category(struct trace_builder *builder, uint32_t category,
+                                              char phase);
+
 /* One event of this category and phase; it lasts from start to end, which are equal for a point in
  * time. Events without a time pass start > end. */
-void trace_builder_count(struct trace_builder *builder, uint32_t category, char phase,
-                         int64_t start_ns, int64_t end_ns);
+static inline void trace_builder_count(struct trace_builder *builder, uint32_t category, char phase,
+                                       int64_t start_ns, int64_t end_ns)
+{
+    struct category_count *count = &builder->read.categories[builder->last_category];
+
+    if (builder->read.category_count == 0 || count->category != category || count->phase != phase)
+        count = trace_builder_category(builder, category, phase);
+    if (!count)
+        return;
+    count->events++;
+    if (start_ns > end_ns)
+        return;
+    if (start_ns < count->first_start_ns)
+        count->first_start_ns = start_ns;
+    if (end_ns > count->last_end_ns)
+        count->last_end_ns = end_ns;
+    count->total_duration_ns =
+        saturated_sum(count->total_duration_ns, saturated_difference(end_ns, start_ns));
+}
 
 /* Notes a place in the file that is no event. */
 void trace_builder_damage(struct trace_builder *builder, const struct damage *damage);

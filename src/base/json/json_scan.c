@@ -5,6 +5,10 @@
 
 #include <stdlib.h>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 /* ---- white space
  * --------------------------------------------------------------------------------------------- */
 
@@ -341,28 +345,89 @@ static inline uint64_t parity_up_to(uint64_t bits)
     return bits ^ bits << 32;
 }
 
+/* What is known of the text before 64 bytes, on the way to the closing bracket. */
+struct closing_search {
+    uint64_t in_string; /* all bits or none: whether the text before ends in a string */
+    size_t depth;
+};
+
+/* Which of the 64 bytes closes the first bracket; 64 where none does. */
+static inline unsigned find_closing_mark(struct closing_search *search,
+                                         const struct json_marks *marks)
+{
+    uint64_t strings =
+        marks->quotes ? parity_up_to(marks->quotes) ^ search->in_string : search->in_string;
+
+    for (uint64_t brackets = (marks->openings | marks->closings) & ~strings; brackets;
+         brackets &= brackets - 1) {
+        search->depth += marks->openings & brackets & -brackets ? 1 : SIZE_MAX;
+        if (search->depth == 0)
+            return (unsigned)__builtin_ctzll(brackets);
+    }
+    search->in_string = (uint64_t)((int64_t)strings >> 63);
+    return 64;
+}
+
 /* Behind the bracket that closes what the one at `at` opens, by 64 bytes at once; NULL where the
  * text has a backslash before it, or ends. */
+#define FIND_CLOSING(marks_of)                        \
+    struct closing_search search = {0};               \
+                                                      \
+    for (; at < limit; at += 64) {                    \
+        struct json_marks marks = marks_of(at);       \
+        unsigned closing;                             \
+                                                      \
+        if (marks.backslashes)                        \
+            return NULL;                              \
+        closing = find_closing_mark(&search, &marks); \
+        if (closing < 64)                             \
+            return at + closing + 1;                  \
+    }                                                 \
+    return NULL
+
+static const char *find_closing_portable(const char *at, const char *limit)
+{
+    FIND_CLOSING(json_marks_of);
+}
+
+#ifdef __x86_64__
+#define FOR_AVX2 __attribute__((target("avx2,bmi")))
+
+FOR_AVX2 static inline uint64_t marks_avx2(__m256i low, __m256i high, char c)
+{
+    __m256i wanted = _mm256_set1_epi8(c);
+
+    return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, wanted)) |
+           (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, wanted)) << 32;
+}
+
+FOR_AVX2 static inline struct json_marks json_marks_of_avx2(const char *at)
+{
+    __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)at);
+    __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(at + 32));
+    __m256i bit = _mm256_set1_epi8(0x20); /* makes a brace of a bracket */
+    __m256i low_braces = _mm256_or_si256(low, bit);
+    __m256i high_braces = _mm256_or_si256(high, bit);
+
+    return (struct json_marks){.quotes = marks_avx2(low, high, '"'),
+                               .backslashes = marks_avx2(low, high, '\\'),
+                               .openings = marks_avx2(low_braces, high_braces, '{'),
+                               .closings = marks_avx2(low_braces, high_braces, '}')};
+}
+
+FOR_AVX2 static const char *find_closing_avx2(const char *at, const char *limit)
+{
+    FIND_CLOSING(json_marks_of_avx2);
+}
+#endif
+
 static const char *find_closing(const char *at, const char *limit)
 {
-    uint64_t in_string = 0; /* all bits or none: whether the text before ends in a string */
-    size_t depth = 0;
-
-    for (; at < limit; at += 64) {
-        struct json_marks marks = json_marks_of(at);
-        uint64_t strings = parity_up_to(marks.quotes) ^ in_string;
-
-        if (marks.backslashes)
-            return NULL;
-        for (uint64_t brackets = (marks.openings | marks.closings) & ~strings; brackets;
-             brackets &= brackets - 1) {
-            depth += marks.openings & brackets & -brackets ? 1 : SIZE_MAX;
-            if (depth == 0)
-                return at + __builtin_ctzll(brackets) + 1;
-        }
-        in_string = (uint64_t)((int64_t)strings >> 63);
-    }
-    return NULL;
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
+        return find_closing_avx2(at, limit);
+#endif
+    return find_closing_portable(at, limit);
 }
 #endif
 

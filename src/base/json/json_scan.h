@@ -15,7 +15,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#ifdef __SSE2__
+#ifdef SCANS_BY_AVX2 /* what includes this is compiled for processors that have it */
+#include <immintrin.h>
+#elif defined __SSE2__
 #include <emmintrin.h>
 #endif
 
@@ -64,6 +66,31 @@ static inline const char *scan_space(const char *at)
 const char *scan_escaped_string(struct json_scan *scan, const char *start, const char *at,
                                 struct json_slice *slice);
 
+/* A bit for each quote and backslash in so many bytes. */
+#ifdef SCANS_BY_AVX2
+enum { SCAN_STRING_BYTES = 32 };
+
+static inline unsigned find_string_marks(const char *at)
+{
+    __m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)at);
+    __m256i hits = _mm256_or_si256(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('"')),
+                                   _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\\')));
+
+    return (unsigned)_mm256_movemask_epi8(hits);
+}
+#elif defined __SSE2__
+enum { SCAN_STRING_BYTES = 16 };
+
+static inline unsigned find_string_marks(const char *at)
+{
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+    __m128i hits = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+                                _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+
+    return (unsigned)_mm_movemask_epi8(hits);
+}
+#endif
+
 /* `at` is behind the opening quote. */
 static inline const char *scan_string(struct json_scan *scan, const char *at,
                                       struct json_slice *slice)
@@ -72,13 +99,8 @@ static inline const char *scan_string(struct json_scan *scan, const char *at,
     struct json_slice rare; /* so that `slice` can stay in registers */
 
 #ifdef __SSE2__
-    const __m128i quote = _mm_set1_epi8('"');
-    const __m128i backslash = _mm_set1_epi8('\\');
-
-    for (; at < scan->limit; at += 16) {
-        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
-        __m128i hits = _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash));
-        unsigned mask = (unsigned)_mm_movemask_epi8(hits);
+    for (; at < scan->limit; at += SCAN_STRING_BYTES) {
+        unsigned mask = find_string_marks(at);
 
         if (!mask)
             continue;
@@ -159,6 +181,32 @@ static inline uint64_t power_of_ten(unsigned exponent)
 
 /* Up to 16 digits; *count says how many there were. More than 16: *count is 16, and a digit
  * follows. */
+#ifdef SCANS_BY_AVX2
+static inline const char *scan_digits(const char *at, uint64_t *value, unsigned *count)
+{
+    /* 16 bytes from [n] on move n digits to the end, behind zeros */
+    static const int8_t moves[33] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+                                     -1, -1, -1, -1, -1, 0,  1,  2,  3,  4,  5,
+                                     6,  7,  8,  9,  10, 11, 12, 13, 14, 15, -1};
+    const __m128i tens = _mm_set1_epi16(0x010a); /* 10, 1: pairs of digits */
+    const __m128i hundreds = _mm_set1_epi32(0x00010064);
+    const __m128i ten_thousands = _mm_set1_epi32(0x00012710);
+    __m128i digits =
+        _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)at), _mm_set1_epi8('0'));
+    __m128i is_digit = _mm_cmpeq_epi8(_mm_min_epu8(digits, _mm_set1_epi8(9)), digits);
+    unsigned first = (unsigned)__builtin_ctz(~(unsigned)_mm_movemask_epi8(is_digit));
+    uint64_t halves;
+
+    digits =
+        _mm_shuffle_epi8(digits, _mm_loadu_si128((const __m128i *)(const void *)(moves + first)));
+    digits = _mm_madd_epi16(_mm_maddubs_epi16(digits, tens), hundreds);
+    digits = _mm_madd_epi16(_mm_packus_epi32(digits, digits), ten_thousands);
+    halves = (uint64_t)_mm_cvtsi128_si64(digits);
+    *value = (halves & UINT32_MAX) * 100000000 + (halves >> 32);
+    *count = first;
+    return at + first;
+}
+#else
 static inline const char *scan_digits(const char *at, uint64_t *value, unsigned *count)
 {
     uint64_t bytes = load_8_bytes(at);
@@ -176,11 +224,12 @@ static inline const char *scan_digits(const char *at, uint64_t *value, unsigned 
         *value = *value * power_of_ten(second) + digits_value(bytes, second);
     return at + 8 + second;
 }
+#endif
 
 /* True where a number ends: at what may follow it, or at the limit. */
 static inline bool is_number_end(char c)
 {
-    return c == ',' || c == '}' || c == ']' || (unsigned char)c <= ' ';
+    return (unsigned char)c <= ' ' || c == ',' || c == '}' || c == ']';
 }
 
 /* The number a slice holds; false where it holds none (N/A, NaN, a text) or one that does not fit.

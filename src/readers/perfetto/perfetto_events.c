@@ -7,6 +7,7 @@
 #include "readers/perfetto/perfetto_reading.h"
 #include "readers/torch_profiler/torch_profiler_category.h"
 #include "readers/torch_profiler/torch_profiler_header.h"
+#include "readers/torch_profiler/torch_profiler_scan.h"
 
 #include <math.h>
 #include <stdio.h>

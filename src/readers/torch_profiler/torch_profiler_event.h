@@ -18,7 +18,7 @@ enum {
     HAS_ID = 1 << 9,
 };
 
-/* What `args` may hold, of interest to us; arg_number() in torch_profiler_event.c has the keys. */
+/* What `args` may hold, of interest to us; arg_number() in torch_profiler_scan.c has the keys. */
 enum event_arg {
     /* integers: torch_event.numbers */
     ARG_CORRELATION,
@@ -59,6 +59,9 @@ enum event_arg {
 };
 enum { ARG_COUNT = ARG_NAME + 1 };
 
+/* All args that struct event_detail has a place for, as bits. */
+#define DETAIL_ARGS (((uint32_t)1 << ARG_NAME) - ((uint32_t)1 << ARG_REGISTERS))
+
 struct category_memo;
 struct track_memo;
 
@@ -90,13 +93,14 @@ static inline bool event_has_arg(const struct torch_event *event, enum event_arg
     return event->has_args >> arg & 1;
 }
 
-/* Reads the event that begins with the '{' at `at`; see json_scan.h for what comes back. */
-const char *torch_event_scan(struct json_scan *scan, const char *at, struct torch_event *event);
-
-struct event_layouts;
-
-/* The same for one of many events that a profiler laid out alike. Not for a tolerant scan. */
-const char *torch_event_scan_alike(struct json_scan *scan, const char *at,
-                                   struct torch_event *event, struct event_layouts *layouts);
+static inline void torch_event_clear(struct torch_event *event)
+{
+    event->has = 0;
+    event->has_args = 0;
+    event->args.length = 0;
+    event->args.is_string = false;
+    event->category_memo = NULL;
+    event->track_memo = NULL;
+}
 
 #endif

@@ -5,6 +5,8 @@
  * the text up to the next place where an event seems to begin is skipped, counted and noted. */
 #include "readers/torch_profiler/torch_profiler_events.h"
 
+#include "readers/torch_profiler/torch_profiler_scan.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +19,8 @@ enum {
     LONGEST_EVENT_BYTES = 256 * 1024 * 1024,
     /* So far back from a place where an event may begin is looked for what stands before it. */
     LOOK_BACK_BYTES = 128,
+    /* So much white space before an event is part of how it is laid out. */
+    LAID_OUT_SPACE_BYTES = 16,
     /* So much of what was found instead is shown. */
     FOUND_BYTES = 23,
 };
@@ -234,11 +238,43 @@ static enum event_result read_tolerantly(struct json_window *window, struct torc
     return EVENT_DAMAGED;
 }
 
+/* Behind the comma before the event, where only white space is between: it is part of how events
+ * are laid out. */
+static const char *event_place(const struct json_window *window)
+{
+    const char *at = window->at;
+
+    while (at > window->start && window->at - at < LAID_OUT_SPACE_BYTES &&
+           (unsigned char)(at[-1] - 1) < ' ')
+        at--;
+    return at > window->start && at[-1] == ',' ? at : window->at;
+}
+
+/* As long as events follow that are laid out as those before: most of a file. */
+static void read_known_events(struct json_window *window, struct torch_store *store,
+                              int64_t stop_byte)
+{
+    struct torch_event event;
+    int64_t room = stop_byte - window->start_byte - LOOK_BACK_BYTES;
+    const char *at = window->at;
+
+    while (*at == ',' && at - window->start < room) {
+        const char *behind = torch_event_scan_known(&window->scan, at + 1, &event, &store->layouts);
+
+        if (!behind)
+            break;
+        torch_store_event(store, &event);
+        at = behind;
+    }
+    window->at = at;
+}
+
 static enum event_result torch_profiler_events_read_event(struct json_window *window,
                                                           struct torch_store *store)
 {
     struct torch_event event;
-    const char *behind = torch_event_scan_alike(&window->scan, window->at, &event, &store->layouts);
+    const char *behind =
+        torch_event_scan_alike(&window->scan, event_place(window), &event, &store->layouts);
 
     if (!behind)
         return scan_is_incomplete(&window->scan) ? check_incomplete(window)
@@ -255,8 +291,11 @@ enum torch_events_end torch_events_read(struct json_window *window, struct torch
                                         int64_t stop_byte)
 {
     for (;;) {
-        char c = json_window_peek(window);
+        char c;
 
+        if (!store->tap)
+            read_known_events(window, store, stop_byte);
+        c = json_window_peek(window);
         if (c == ',') {
             window->at++;
             continue;

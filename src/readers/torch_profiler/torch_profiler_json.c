@@ -307,7 +307,7 @@ static bool torch_profiler_json_read_trace(struct trace *trace, struct input_str
     bool is_trace;
 
     input->progress = options->progress;
-    torch_pieces_init(&parse.pieces, input, options->keeps_memory);
+    torch_pieces_init(&parse.pieces, input, options);
     parse_text(&parse);
     text_bytes = parse.end_byte > 0
                      ? parse.end_byte

@@ -15,23 +15,22 @@ enum {
 
 struct layout_joint *layout_find_other(struct layout_joint *joint, const char *at)
 {
-    struct layout_joint *last = joint->last;
-    struct layout_joint *found = last->then; /* kinds of events often take turns */
+    struct layout_joint *found = joint->first;
     unsigned tries = 0;
 
-    if (!found || !layout_joint_is_at(found, at)) {
-        found = joint->first;
-        while (found && tries < TRIES_MAX && !layout_joint_is_at(found, at)) {
-            found = found->behind;
-            tries++;
-        }
-        if (!found || tries == TRIES_MAX)
-            return NULL;
-        last->then = found;
+    while (found && tries < TRIES_MAX && !layout_joint_is_at(found, at)) {
+        found = found->behind;
+        tries++;
     }
+    if (!found || tries == TRIES_MAX)
+        return NULL;
+    joint->last->then = found;
     joint->last = found;
     return found;
 }
+
+static const uint32_t bit_of_constant[CONSTANT_COUNT + 1] = {
+    [CONSTANT_CATEGORY] = HAS_CATEGORY, [CONSTANT_PID] = HAS_PID, [CONSTANT_TID] = HAS_TID};
 
 /* Which constant the value is, as part of a joint; CONSTANT_COUNT: none. */
 static enum joint_constant constant_of(const struct layout_value *value)
@@ -54,7 +53,7 @@ static void joint_add_constant(struct layout_joint *joint, const struct layout_v
     enum joint_constant constant = constant_of(value);
     bool is_string = *value->start == '"';
 
-    joint->constant_of |= (uint8_t)(1 << constant);
+    joint->has |= bit_of_constant[constant];
     joint->constants[constant] = (struct json_slice){
         .text = joint->text + (value->start - from) + is_string,
         .length = (uint32_t)(value->end - value->start - (is_string ? 2 : 0)),
@@ -84,22 +83,23 @@ static bool is_part_of_joint(const struct layout_joint *joint, const struct layo
 {
     enum joint_constant constant = constant_of(value);
 
-    return constant != CONSTANT_COUNT && !(joint->constant_of >> constant & 1) &&
+    return constant != CONSTANT_COUNT && !(joint->has & bit_of_constant[constant]) &&
            value[1].start - from <= JOINT_BYTES_MAX;
 }
 
 /* The joint before the values from `value` on, of which those that are constant become part of it;
  * `from` is where it begins. The value behind it; NULL where there can be no such joint: its text
  * is too long, or has a zero (no joint reaches behind a window). */
-static const struct layout_value *make_joint(struct layout_joint *joint, const char *from,
-                                             const struct layout_value *value, bool is_plain)
+static const struct layout_value *make_joint(const struct event_layouts *layouts,
+                                             struct layout_joint *joint, const char *from,
+                                             const struct layout_value *value)
 {
     size_t length;
 
     *joint = (struct layout_joint){0};
     if (value->start - from > JOINT_BYTES_MAX || !joint_add_marks(joint, value, from))
         return NULL;
-    while (!is_plain && is_part_of_joint(joint, value, from)) {
+    while (!layouts->is_plain && is_part_of_joint(joint, value, from)) {
         joint_add_constant(joint, value++, from);
         if (!joint_add_marks(joint, value, from))
             return NULL;
@@ -112,7 +112,14 @@ static const struct layout_value *make_joint(struct layout_joint *joint, const c
     joint->bytes = ~(uint64_t)0 >> (64 - length);
     joint->action = value->action;
     joint->arg = value->arg;
-    joint->has_marks = joint->phase || joint->args_start || joint->args_end || joint->constant_of;
+    if ((joint->action == JOINT_NUMBER || joint->action == JOINT_ARG) &&
+        layouts->unasked_args >> joint->arg & 1)
+        joint->action = JOINT_SKIP;
+    if (joint->phase)
+        joint->has |= HAS_PHASE;
+    joint->marks = (uint8_t)((joint->has ? JOINT_HAS_FIELDS : 0) |
+                             (joint->args_start ? JOINT_BEGINS_ARGS : 0) |
+                             (joint->args_end ? JOINT_ENDS_ARGS : 0));
     return value;
 }
 
@@ -120,8 +127,7 @@ static bool is_same_joint(const struct layout_joint *a, const struct layout_join
 {
     return a->length == b->length && memcmp(a->text, b->text, a->length) == 0 &&
            a->action == b->action && a->arg == b->arg && a->phase == b->phase &&
-           a->args_start == b->args_start && a->args_end == b->args_end &&
-           a->constant_of == b->constant_of;
+           a->args_start == b->args_start && a->args_end == b->args_end && a->has == b->has;
 }
 
 /* The joint below `parent`, added where it is new. */
@@ -137,7 +143,7 @@ static struct layout_joint *add_joint(struct event_layouts *layouts, struct layo
     added = &layouts->joints[layouts->count++];
     *added = *joint;
     for (unsigned i = 0; i < CONSTANT_COUNT; i++)
-        if (joint->constant_of >> i & 1)
+        if (joint->has & bit_of_constant[i])
             added->constants[i].text = added->text + (joint->constants[i].text - joint->text);
     added->behind = parent->first;
     parent->first = added;
@@ -174,7 +180,7 @@ void layout_learn(struct event_layouts *layouts, const char *start,
     if (trail->is_unusual)
         return;
     while (value < end) {
-        value = make_joint(&joints[count++], start, value, layouts->is_plain);
+        value = make_joint(layouts, &joints[count++], start, value);
         if (!value)
             return;
         start = value++->end;

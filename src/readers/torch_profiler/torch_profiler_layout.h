@@ -4,12 +4,13 @@
  * A joint is such a text, with what is to be done with the value behind it. Values that are the
  * same in many events (the phase, the category, the thread) are part of its text. Joints make a
  * tree: those that followed a joint before hang below it. An event whose joints are all known is
- * read by them alone; any other is read letter by letter (torch_profiler_event.c), and leaves its
+ * read by them alone; any other is read letter by letter (torch_profiler_scan.c), and leaves its
  * joints here. */
 #ifndef FLOPLEDGER_READERS_TORCH_PROFILER_TORCH_PROFILER_LAYOUT_H
 #define FLOPLEDGER_READERS_TORCH_PROFILER_TORCH_PROFILER_LAYOUT_H
 
 #include "base/json/json_scan.h"
+#include "readers/torch_profiler/torch_profiler_event.h"
 #include "readers/torch_profiler/torch_profiler_memo.h"
 
 /* What is done with the value behind a joint. */
@@ -31,6 +32,9 @@ enum joint_action {
 /* Values that may be part of a joint's text. */
 enum joint_constant { CONSTANT_CATEGORY, CONSTANT_PID, CONSTANT_TID, CONSTANT_COUNT };
 
+/* What stands in a joint's text. */
+enum joint_mark { JOINT_HAS_FIELDS = 1, JOINT_BEGINS_ARGS = 2, JOINT_ENDS_ARGS = 4 };
+
 enum {
     JOINT_BYTES_MAX = 64, /* a scanner may read so far behind its text */
     LAYOUT_JOINTS_MAX = 1024,
@@ -45,13 +49,13 @@ struct layout_joint {
     struct layout_joint *behind; /* beside it, below the same joint */
     struct layout_joint *then;   /* the one there that followed when this one had followed before */
     uint8_t length;
-    uint8_t action;      /* enum joint_action */
-    uint8_t arg;         /* enum event_arg */
-    bool has_marks;      /* one of the next is there */
-    char phase;          /* the value of "ph", where it stands in the text; '\0': it does not */
-    uint8_t args_start;  /* offset in the text behind the '{' of args; 0: it has none */
-    uint8_t args_end;    /* behind their '}' */
-    uint8_t constant_of; /* bits by enum joint_constant */
+    uint8_t action;     /* enum joint_action */
+    uint8_t arg;        /* enum event_arg */
+    uint8_t marks;      /* bits of enum joint_mark: which of the next are there */
+    char phase;         /* the value of "ph", where it stands in the text; '\0': it does not */
+    uint8_t args_start; /* offset in the text behind the '{' of args; 0: it has none */
+    uint8_t args_end;   /* behind their '}' */
+    uint32_t has;       /* as of torch_event: the phase, and the constants */
     struct json_slice constants[CONSTANT_COUNT]; /* in `text` */
     struct category_memo category;               /* of the constant one, where it is used */
     struct track_memo track;                     /* of the constant process and thread */
@@ -62,7 +66,8 @@ struct event_layouts {
     struct layout_joint *joints; /* [0] is the root: the beginning of an event */
     uint32_t count;
     uint32_t misses; /* events that were not read by joints although there was nothing to learn */
-    bool is_plain;   /* there are too many threads or categories to be part of joints */
+    uint32_t unasked_args; /* bits by enum event_arg; they are passed over */
+    bool is_plain;         /* there are too many threads or categories to be part of joints */
 };
 
 /* A value of an event that was read letter by letter. */
@@ -106,6 +111,12 @@ static inline void layout_trail_add(struct layout_trail *trail, const char *star
 /* A bit for each of 32 bytes that are the same. */
 static inline uint64_t layout_same_bytes(const char *a, const char *b)
 {
+#ifdef SCANS_BY_AVX2
+    __m256i left = _mm256_loadu_si256((const __m256i *)(const void *)a);
+    __m256i right = _mm256_loadu_si256((const __m256i *)(const void *)b);
+
+    return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(left, right));
+#else
     __m128i left = _mm_loadu_si128((const __m128i *)(const void *)a);
     __m128i right = _mm_loadu_si128((const __m128i *)(const void *)b);
     __m128i next_left = _mm_loadu_si128((const __m128i *)(const void *)(a + 16));
@@ -113,6 +124,7 @@ static inline uint64_t layout_same_bytes(const char *a, const char *b)
 
     return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(left, right)) |
            (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(next_left, next_right)) << 16;
+#endif
 }
 #endif
 
@@ -132,17 +144,23 @@ static inline bool layout_joint_is_at(const struct layout_joint *joint, const ch
 #endif
 }
 
-/* The same for joints that did not follow the last time: NULL where there is none. */
+/* The same for joints that followed neither the last time nor after it: NULL where there is none.
+ */
 struct layout_joint *layout_find_other(struct layout_joint *joint, const char *at);
 
 /* The joint that follows at `at`; NULL where none is known. */
 static inline struct layout_joint *layout_follow(struct layout_joint *joint, const char *at)
 {
-    struct layout_joint *next = joint->last;
+    struct layout_joint *last = joint->last;
+    struct layout_joint *next;
 
-    if (!next || layout_joint_is_at(next, at))
-        return next;
-    return layout_find_other(joint, at);
+    if (!last || layout_joint_is_at(last, at))
+        return last;
+    next = last->then; /* kinds of events often take turns */
+    if (!next || !layout_joint_is_at(next, at))
+        return layout_find_other(joint, at);
+    joint->last = next;
+    return next;
 }
 
 /* Keeps the joints of an event that begins at `start`. */

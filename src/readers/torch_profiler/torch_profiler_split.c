@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void torch_pieces_init(struct torch_pieces *pieces, struct input_stream *input, bool keeps_memory)
+void torch_pieces_init(struct torch_pieces *pieces, struct input_stream *input,
+                       const struct read_options *options)
 {
     struct torch_piece *first = require_memory(calloc(1, sizeof *first));
 
@@ -17,7 +18,8 @@ void torch_pieces_init(struct torch_pieces *pieces, struct input_stream *input, 
     json_window_init(&first->window, input, 0);
     *pieces = (struct torch_pieces){.pieces = first, .count = 1};
     first->store.builder = &first->builder;
-    first->store.keeps_memory = keeps_memory;
+    first->store.keeps_memory = options->keeps_memory;
+    first->store.layouts.unasked_args = options->skips_details ? DETAIL_ARGS : 0;
 }
 
 static void begin_piece(struct torch_piece *piece, const struct torch_piece *first,
@@ -28,6 +30,7 @@ static void begin_piece(struct torch_piece *piece, const struct torch_piece *fir
     trace_builder_init(&piece->builder);
     piece->store.builder = &piece->builder;
     piece->store.keeps_memory = first->store.keeps_memory;
+    piece->store.layouts.unasked_args = first->store.layouts.unasked_args;
     piece->start_byte = start_byte;
     piece->stop_byte = INT64_MAX;
     input_stream_open_at(&piece->stream, input, start_byte);

@@ -2,6 +2,7 @@
 #ifndef FLOPLEDGER_READERS_TORCH_PROFILER_TORCH_PROFILER_SPLIT_H
 #define FLOPLEDGER_READERS_TORCH_PROFILER_TORCH_PROFILER_SPLIT_H
 
+#include "readers/reader.h"
 #include "readers/torch_profiler/torch_profiler_events.h"
 
 /* A piece of the array, read by one thread. */
@@ -28,8 +29,9 @@ struct torch_pieces {
 enum { TORCH_PIECE_BYTES_MIN = 256 * 1024 };
 
 /* Begins with one piece that reads `input`; trace_builder_init is done for it.
- * `keeps_memory`: see struct read_options. */
-void torch_pieces_init(struct torch_pieces *pieces, struct input_stream *input, bool keeps_memory);
+ * `options`: what of it is kept. */
+void torch_pieces_init(struct torch_pieces *pieces, struct input_stream *input,
+                       const struct read_options *options);
 
 /* The first piece stands behind the '[': reads all events. Where `input` can be read anywhere it is
  * split over up to `threads` threads. A piece other than the first begins at what only seems to be

@@ -294,9 +294,6 @@ static inline uint32_t track_of(struct torch_store *store, const struct torch_ev
 
 /* ---- details -------------------------------------------------------------------------------- */
 
-/* All args that struct event_detail has a place for. */
-static const uint32_t detail_args = ((uint32_t)1 << ARG_NAME) - ((uint32_t)1 << ARG_REGISTERS);
-
 static inline int64_t number_or(const struct torch_event *event, enum event_arg arg,
                                 int64_t if_none)
 {
@@ -365,35 +362,45 @@ static uint32_t store_detail(struct torch_store *store, const struct torch_event
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-/* Everything of an event but its times and its track. */
-static struct event event_without_track(struct torch_store *store, const struct torch_event *text,
-                                        uint8_t kind)
+/* The kind of an event whose name tells more than its category. */
+static uint8_t kind_by_name(struct torch_store *store, uint8_t kind, uint8_t facts)
 {
-    struct event event = {.kind = kind};
-    enum event_arg id = kind == EVENT_OPERATOR ? ARG_SEQUENCE_NUMBER : ARG_CORRELATION;
-    uint8_t facts;
-
-    event.name = name_of(store, text, &facts);
     if (facts & NAME_IS_STEP && kind == EVENT_DEVICE_ANNOTATION)
         store->builder->read.device_step_copies++;
     if (facts & NAME_IS_HIP && kind == EVENT_RUNTIME_CALL)
         store->builder->facts.is_rocm = 1;
     /* torch_npu has one category for operators and steps, as old profilers had */
     if (facts & NAME_IS_STEP && kind == EVENT_OPERATOR)
-        event.kind = EVENT_ANNOTATION;
+        return EVENT_ANNOTATION;
     /* MTIA has one category for all that its processors do */
     if (facts & NAME_IS_DMA && kind == EVENT_KERNEL)
-        event.kind = EVENT_MEMCPY;
+        return EVENT_MEMCPY;
     if (facts & NAME_IS_WAIT && kind == EVENT_KERNEL)
-        event.kind = EVENT_DEVICE_SYNC;
+        return EVENT_DEVICE_SYNC;
+    return kind;
+}
+
+/* Everything of an event but its times and its track. */
+static inline struct event event_without_track(struct torch_store *store,
+                                               const struct torch_event *text, uint8_t kind)
+{
+    struct event event = {.kind = kind};
+    enum event_arg id = kind == EVENT_OPERATOR ? ARG_SEQUENCE_NUMBER : ARG_CORRELATION;
+    uint8_t facts;
+
+    event.name = name_of(store, text, &facts);
+    if (facts & ~(unsigned)NAME_IS_LOOKED_AT)
+        event.kind = kind_by_name(store, kind, facts);
     event.correlation = event.kind == kind ? number_or(text, id, NO_ID) : NO_ID;
     event.external_id = number_or(text, ARG_EXTERNAL_ID, NO_ID);
-    event.detail = text->has_args & detail_args ? store_detail(store, text) : 0;
+    event.detail =
+        text->has_args & DETAIL_ARGS & ~store->layouts.unasked_args ? store_detail(store, text) : 0;
     return event;
 }
 
-static struct event torch_profiler_store_event_of(struct torch_store *store,
-                                                  const struct torch_event *text, uint8_t kind)
+static inline struct event torch_profiler_store_event_of(struct torch_store *store,
+                                                         const struct torch_event *text,
+                                                         uint8_t kind)
 {
     struct event event = event_without_track(store, text, kind);
 

@@ -1,8 +1,8 @@
 /* An event that is read by the joints of those before it says what it says letter by letter: in any
  * layout, in the middle of a change of layouts, damaged, and cut. */
 #include "base/io/input_padding.h"
-#include "readers/torch_profiler/torch_profiler_event.h"
 #include "readers/torch_profiler/torch_profiler_layout.h"
+#include "readers/torch_profiler/torch_profiler_scan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,7 +68,10 @@ static void append_args(struct writer *writer, const char *space)
             append(writer, "\"External id\": %u", below(writer, 100000));
             break;
         case 1:
-            append(writer, "\"correlation\":%s", ONE_OF(writer, "3", "-1", "\"x\"", "1e3", "77"));
+            append(writer, "\"correlation\":%s",
+                   ONE_OF(writer, "3", "-1", "\"x\"", "1e3", "77", "1234567", "12345678",
+                          "123456789", "123456789012345", "1234567890123456", "12345678901234567",
+                          "00000000000000000007"));
             break;
         case 2:
             append(writer, "\"grid\": [%u, 1%s, 1]", below(writer, 9), space);
@@ -137,7 +140,7 @@ static void write_event(struct writer *writer)
     const char *comma = "";
 
     writer->length = 0;
-    append(writer, "{%s", space);
+    append(writer, "%s{%s", space, space); /* as it stands behind the comma before it */
     for (unsigned i = 0; i < members; i++) {
         append(writer, "%s%s", comma, i ? space : "");
         append_member(writer, is_usual ? i : below(writer, 10), space);
@@ -214,6 +217,20 @@ static void check_event(const struct torch_event *a, const struct torch_event *b
     check_args(a, b);
 }
 
+/* What is known tells the same of an event, whatever the processor has. */
+static void check_known(const struct json_scan *scan, const char *text,
+                        struct event_layouts *layouts)
+{
+    struct json_scan here = *scan;
+    struct json_scan anywhere = *scan;
+    struct torch_event chosen, portable;
+    const char *end = torch_event_scan_known(&here, text, &chosen, layouts);
+
+    assert_ptr_equal(torch_event_scan_known_portable(&anywhere, text, &portable, layouts), end);
+    if (end)
+        check_event(&chosen, &portable);
+}
+
 /* Reads the text in both ways; true where it is an event. */
 static bool check_text(struct writer *writer, struct event_layouts *layouts)
 {
@@ -223,7 +240,8 @@ static bool check_text(struct writer *writer, struct event_layouts *layouts)
     const char *end, *same_end;
 
     memset(writer->text + writer->length, 0, INPUT_PADDING);
-    end = torch_event_scan(&scan, writer->text, &letters);
+    end = torch_event_scan(&scan, scan_space(writer->text), &letters);
+    check_known(&scan, writer->text, layouts);
     same_end = torch_event_scan_alike(&alike, writer->text, &joints, layouts);
     assert_ptr_equal(end, same_end);
     if (end) {

@@ -170,7 +170,7 @@ static void a_large_file_is_split(void **state)
 
     (void)state;
     input_stream_open_memory(&input, text.bytes, text.length);
-    torch_pieces_init(&pieces, &input, false);
+    torch_pieces_init(&pieces, &input, &(struct read_options){.threads = 8});
     assert_int_equal(json_window_peek(&pieces.pieces[0].window), '{');
     pieces.pieces[0].window.at++;
     assert_true(json_window_key(&pieces.pieces[0].window, &key));
