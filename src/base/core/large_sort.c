@@ -20,23 +20,6 @@ static bool is_in_order(const struct large_order *order, const void *a, const vo
     return order->compare(a, b, order->argument) <= 0;
 }
 
-static bool is_block_sorted(const struct large_order *order, void *block, size_t count)
-{
-    for (size_t i = 1; i < count; i++) {
-        if (!is_in_order(order, element(order, block, i - 1), element(order, block, i)))
-            return false;
-    }
-    return true;
-}
-
-static void large_sort_block(const struct large_order *order, void *block, size_t count)
-{
-    if (order->sort_block)
-        order->sort_block(block, count, order->argument);
-    else if (!is_block_sorted(order, block, count))
-        qsort_r(block, count, order->element_bytes, order->compare, order->argument);
-}
-
 /* How many of the sorted elements stand before `other`, or where it does. */
 static size_t count_before(const struct large_order *order, void *elements, size_t count,
                            const void *other)
@@ -90,6 +73,29 @@ static void merge_runs(const struct large_order *order, void *elements, size_t *
         }
         count = kept;
     }
+}
+
+/* So few sorted runs in a block are merged; more of them are sorted anew. */
+enum { NATURAL_RUNS_MAX = 16 };
+
+static void large_sort_block(const struct large_order *order, void *block, size_t count)
+{
+    size_t ends[NATURAL_RUNS_MAX];
+    size_t runs = 0;
+
+    if (order->sort_block) {
+        order->sort_block(block, count, order->argument);
+        return;
+    }
+    for (size_t i = 1; i < count && runs < NATURAL_RUNS_MAX; i++)
+        if (!is_in_order(order, element(order, block, i - 1), element(order, block, i)))
+            ends[runs++] = i;
+    if (runs == NATURAL_RUNS_MAX) {
+        qsort_r(block, count, order->element_bytes, order->compare, order->argument);
+        return;
+    }
+    ends[runs++] = count;
+    merge_runs(order, block, ends, runs);
 }
 
 void sort_large(void *elements, size_t count, const struct large_order *order)
