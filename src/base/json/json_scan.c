@@ -1,6 +1,7 @@
 /* Walks through JSON text that need not be complete. */
 #include "base/json/json_scan.h"
 
+#include "base/core/processor.h"
 #include "base/text/utf8.h"
 
 #include <stdlib.h>
@@ -424,7 +425,7 @@ FOR_AVX2 static const char *find_closing_avx2(const char *at, const char *limit)
 static const char *find_closing(const char *at, const char *limit)
 {
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
+    if (processor_has_avx2())
         return find_closing_avx2(at, limit);
 #endif
     return find_closing_portable(at, limit);

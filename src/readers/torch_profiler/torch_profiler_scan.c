@@ -3,6 +3,7 @@
  * that JSON allows by a long one. */
 #include "readers/torch_profiler/torch_profiler_scan.h"
 
+#include "base/core/processor.h"
 #include "readers/torch_profiler/torch_profiler_known.h"
 
 /* ---- keys ----------------------------------------------------------------------------------- */
@@ -240,7 +241,7 @@ const char *torch_event_scan_known(struct json_scan *scan, const char *at,
                                    struct torch_event *event, struct event_layouts *layouts)
 {
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+    if (processor_has_avx2())
         return torch_event_scan_known_avx2(scan, at, event, layouts);
 #endif
     return torch_event_scan_known_portable(scan, at, event, layouts);
