@@ -6,7 +6,7 @@
 #include "commands/command.h"
 #include "commands/command_text.h"
 #include "pipeline/file_kind.h"
-#include "pipeline/program_parts.h"
+#include "pipeline/subcommands.h"
 
 #include <errno.h>
 #include <locale.h>

@@ -5,7 +5,7 @@
 
 #include "base/core/attributes.h"
 #include "base/core/error.h"
-#include "trace/step_record/write_step_record.h"
+#include "trace/step_record/step_record.h"
 
 #include <stdbool.h>
 

@@ -5,8 +5,8 @@
 #include "base/text/display_text.h"
 #include "commands/capture_options.h"
 #include "commands/command.h"
+#include "live/attach/attach_inside.h"
 #include "live/attach/attachment.h"
-#include "live/attach/inside_job.h"
 #include "pipeline/capture_run.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #include "cost/devices/find_device_peak.h"
 #include "output/reports/write_report.h"
 #include "output/results/metrics.h"
-#include "pipeline/measure_device.h"
+#include "pipeline/subcommands.h"
 #include "sections/model/device_sections.h"
 
 #include <stddef.h>

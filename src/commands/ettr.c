@@ -6,7 +6,7 @@
 #include "output/exports/export_format.h"
 #include "output/reports/write_report.h"
 #include "pipeline/exported_results.h"
-#include "pipeline/job_report.h"
+#include "pipeline/subcommands.h"
 #include "readers/logs/log_pattern.h"
 
 #include <assert.h>

@@ -5,8 +5,8 @@
 #include "commands/model_flops.h"
 #include "commands/page_options.h"
 #include "output/reports/write_report.h"
-#include "pipeline/module_report.h"
 #include "pipeline/session.h"
+#include "pipeline/subcommands.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include "commands/command.h"
 #include "commands/page_options.h"
 #include "output/reports/write_report.h"
-#include "pipeline/memory_report.h"
 #include "pipeline/memory_settings.h"
+#include "pipeline/subcommands.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "commands/page_options.h"
 #include "pipeline/output_place.h"
 #include "readers/nsys/nsys_report_export.h"
-#include "readers/nsys_stats/stats_writer.h"
+#include "readers/nsys_stats/stats_report.h"
 
 #include <stddef.h>
 #include <stdio.h>

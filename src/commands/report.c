@@ -6,8 +6,8 @@
 #include "commands/peak_options.h"
 #include "cost/architectures/read_architecture.h"
 #include "output/reports/write_report.h"
-#include "pipeline/pipeline_report.h"
 #include "pipeline/session.h"
+#include "pipeline/subcommands.h"
 #include "ranks/rank_layout.h"
 #include "replay/scenario.h"
 

@@ -5,12 +5,10 @@
 #include "base/text/owned_text.h"
 #include "commands/capture_options.h"
 #include "commands/command.h"
-#include "live/run/nothing_recorded.h"
-#include "live/run/recorded_program.h"
-#include "live/run/run_settings.h"
+#include "live/run/run_parts.h"
 #include "pipeline/capture_run.h"
 #include "pipeline/fleet_export.h"
-#include "pipeline/live_tensorboard.h"
+#include "pipeline/subcommands.h"
 #include "readers/step_record/job_records.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include "base/core/attributes.h"
 #include "base/text/display_text.h"
 #include "commands/command.h"
-#include "pipeline/trace_request.h"
+#include "pipeline/subcommands.h"
 
 #include <inttypes.h>
 #include <stddef.h>

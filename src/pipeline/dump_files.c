@@ -1,9 +1,8 @@
 /* The dumps of flight recorders that a command line names. */
-#include "pipeline/dump_files.h"
-
 #include "base/core/array.h"
 #include "base/io/input_stream.h"
 #include "base/text/owned_text.h"
+#include "pipeline/subcommands.h"
 #include "readers/flight_recorder/read_flight_dump.h"
 
 #include <dirent.h>

@@ -13,8 +13,8 @@
 #include "output/exports/export_format.h"
 #include "pipeline/graph_captures.h"
 #include "readers/open_trace.h"
-#include "readers/torch_profiler/torch_profiler_category.h"
 #include "readers/torch_profiler/torch_profiler_copy.h"
+#include "readers/torch_profiler/torch_profiler_reading.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "pipeline/fleet_export.h"
 
 #include "base/core/out_of_memory.h"
-#include "live/run/recorded_program.h"
+#include "live/run/run_parts.h"
 #include "pipeline/capture_run.h"
 
 #include <errno.h>

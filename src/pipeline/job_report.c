@@ -1,6 +1,4 @@
 /* What the logs and records of a training job tell, from its files to the sections of its page. */
-#include "pipeline/job_report.h"
-
 #include "base/core/arena.h"
 #include "base/core/array.h"
 #include "base/core/attributes.h"
@@ -18,6 +16,7 @@
 #include "pipeline/capture_run.h"
 #include "pipeline/read_files.h"
 #include "pipeline/recorded_job.h"
+#include "pipeline/subcommands.h"
 #include "readers/logs/read_log.h"
 #include "readers/open_trace.h"
 #include "sections/job/ettr_page.h"

@@ -1,6 +1,4 @@
 /* `flopledger run --tensorboard FOLDER`: event files that grow while a program is recorded. */
-#include "pipeline/live_tensorboard.h"
-
 #include "base/core/array.h"
 #include "base/core/bytes.h"
 #include "base/core/invariant.h"
@@ -12,6 +10,7 @@
 #include "output/exports/tensorboard_summary.h"
 #include "pipeline/printed_report.h"
 #include "pipeline/rank_sections.h"
+#include "pipeline/subcommands.h"
 #include "readers/open_trace.h"
 #include "readers/step_record/read_step_record.h"
 

@@ -1,12 +1,11 @@
 /* Has Python measure, and reads what it wrote. */
-#include "pipeline/measure_device.h"
-
 #include "base/core/arena.h"
 #include "base/core/out_of_memory.h"
 #include "cost/devices/measured_rates.h"
-#include "live/run/recorded_program.h"
+#include "live/run/run_parts.h"
 #include "output/results/metrics.h"
 #include "pipeline/capture_run.h"
+#include "pipeline/subcommands.h"
 #include "sections/model/device_sections.h"
 
 #include <stdio.h>

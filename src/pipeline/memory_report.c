@@ -1,7 +1,5 @@
 /* What `flopledger memory` prints: of snapshots of the CUDA allocator, of the allocations in
  * traces, and the files that InternEvo writes of them. */
-#include "pipeline/memory_report.h"
-
 #include "base/io/input_stream.h"
 #include "base/io/output_file.h"
 #include "base/io/output_folder.h"
@@ -16,12 +14,13 @@
 #include "pipeline/read_files.h"
 #include "pipeline/recorded_memory.h"
 #include "pipeline/session.h"
+#include "pipeline/subcommands.h"
 #include "readers/memory_snapshot/cuda_memory_snapshot.h"
 #include "sections/memory/memory_sections.h"
 #include "sections/memory/snapshot_sections.h"
 #include "sections/memory/snapshot_timeline.h"
 #include "sections/ranks/ranks_overview.h"
-#include "sections/timeline/timeline_memory.h"
+#include "sections/timeline/timeline_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

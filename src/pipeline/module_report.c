@@ -1,11 +1,10 @@
 /* What each module of a traced model computes, in the steps asked for. */
-#include "pipeline/module_report.h"
-
 #include "base/core/apportion.h"
 #include "base/core/invariant.h"
 #include "cost/modules/model_description.h"
 #include "ledger/step_window.h"
 #include "output/results/metrics.h"
+#include "pipeline/subcommands.h"
 #include "sections/ranks/ranks_overview.h"
 
 #include <stdlib.h>

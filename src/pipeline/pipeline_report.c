@@ -1,9 +1,8 @@
 /* `flopledger report` of a timeline of pipelines. */
-#include "pipeline/pipeline_report.h"
-
 #include "base/io/input_stream.h"
 #include "output/results/metrics.h"
 #include "pipeline/page.h"
+#include "pipeline/subcommands.h"
 #include "replay/pipeline_replay.h"
 #include "sections/pipeline_parallel/pipeline_sections.h"
 

@@ -1,6 +1,4 @@
 /* The parts of this program, one a line: what to tell with a question or a fault. */
-#include "pipeline/program_parts.h"
-
 #include "base/core/arena.h"
 #include "base/core/attributes.h"
 #include "base/io/isal_inflate.h"
@@ -8,6 +6,7 @@
 #include "base/text/display_text.h"
 #include "output/reports/html_page.h"
 #include "pipeline/capture_run.h"
+#include "pipeline/subcommands.h"
 
 #include <glob.h>
 #include <sqlite3.h>

@@ -4,7 +4,7 @@
 #include "pipeline/recorded_memory.h"
 #include "sections/memory/memory_sections.h"
 #include "sections/run_analyses.h"
-#include "sections/timeline/timeline_memory.h"
+#include "sections/timeline/timeline_parts.h"
 
 static void add_memory(struct results *results, const struct trace *trace,
                        const struct analysis_plan *plan)

@@ -1,10 +1,9 @@
 /* Reads the traces of one run and profiles all ranks together. */
-#include "pipeline/read_profiles.h"
-
 #include "base/core/array.h"
 #include "base/core/invariant.h"
 #include "pipeline/input_files.h"
 #include "pipeline/recorded_memory.h"
+#include "pipeline/subcommands.h"
 #include "sections/comparison/profile_trace.h"
 
 #include <pthread.h>

@@ -9,7 +9,7 @@
 #include "pipeline/read_files.h"
 #include "ranks/all_ranks.h"
 #include "ranks/digest_file.h"
-#include "ranks/make_digest.h"
+#include "ranks/rank_digest.h"
 #include "replay/replay_model.h"
 #include "sections/ranks/ranks_overview.h"
 

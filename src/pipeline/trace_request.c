@@ -1,7 +1,5 @@
 /* A window of full recording that a running job is asked for. The request is a file in the
  * capture's folder, written atomically; each rank's recorder answers in a file of its own. */
-#include "pipeline/trace_request.h"
-
 #include "base/io/output_file.h"
 #include "base/io/whole_file.h"
 #include "base/json/json_tree.h"
@@ -9,6 +7,7 @@
 #include "base/text/display_text.h"
 #include "base/text/owned_text.h"
 #include "pipeline/running_capture.h"
+#include "pipeline/subcommands.h"
 
 #include <inttypes.h>
 #include <stdio.h>

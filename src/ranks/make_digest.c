@@ -1,6 +1,4 @@
 /* Reduces a trace and its ledger to the digest of its rank. */
-#include "ranks/make_digest.h"
-
 #include "base/core/hash_map.h"
 #include "base/core/invariant.h"
 #include "base/text/owned_text.h"

@@ -5,9 +5,13 @@
 #define FLOPLEDGER_RANKS_RANK_DIGEST_H
 
 #include "base/core/arena.h"
+#include "cost/efficiency/efficiency.h"
+#include "cost/modules/model_description.h"
 #include "ledger/account.h"
 #include "ledger/chain_part.h"
+#include "ledger/step_ledger.h"
 #include "ledger/step_window.h"
+#include "trace/trace.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -115,5 +119,13 @@ void rank_digest_clear(struct rank_digest *digest);
 /* Sum of an account over all steps, and of all accounts. */
 int64_t digest_account_ns(const struct rank_digest *digest, enum account account);
 int64_t digest_total_ns(const struct rank_digest *digest);
+
+/* ---- reduces a trace and its ledger to the digest of its rank ---- */
+
+/* `digest` must be zeroed; it needs none of the others afterwards. `efficiency` gives FLOPs and the
+ * device, `description` (it may be NULL) the tokens of recorded steps. Memory is known where the
+ * trace was read with it (read_options.keeps_memory). */
+void make_digest(struct rank_digest *digest, const struct trace *trace, const struct ledger *ledger,
+                 const struct efficiency *efficiency, const struct model_description *description);
 
 #endif

@@ -6,7 +6,7 @@
 #include "sections/ranks/ranks_overview.h"
 #include "sections/step/clock_numbers.h"
 #include "sections/step/headline.h"
-#include "sections/timeline/make_timeline.h"
+#include "sections/timeline/timeline_parts.h"
 
 #include <inttypes.h>
 #include <string.h>

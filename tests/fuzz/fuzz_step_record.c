@@ -2,7 +2,7 @@
  * (an odd first byte: each gets the checksum that it should have). */
 #include "base/core/attributes.h"
 #include "readers/step_record/job_records.h"
-#include "trace/step_record/write_step_record.h"
+#include "trace/step_record/step_record.h"
 
 #include <stddef.h>
 #include <stdint.h>

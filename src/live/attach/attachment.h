@@ -5,7 +5,7 @@
 #include "base/core/arena.h"
 #include "base/core/attributes.h"
 #include "base/core/error.h"
-#include "live/run/trigger_rules.h"
+#include "live/run/run_parts.h"
 
 #include <stdbool.h>
 #include <stddef.h>

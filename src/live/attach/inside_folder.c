@@ -1,11 +1,10 @@
 /* Where the recorder inside of a process and `flopledger attach` leave each other messages. */
-#include "live/attach/inside_folder.h"
-
 #include "base/io/folders.h"
 #include "base/io/whole_file.h"
 #include "base/json/json_tree.h"
 #include "base/json/json_writer.h"
 #include "base/text/owned_text.h"
+#include "live/attach/attach_inside.h"
 #include "live/inject/process_memory.h"
 
 #include <errno.h>

@@ -1,10 +1,8 @@
 /* Programs that train already, recorded by our own recorder, which is put into them. */
-#include "live/attach/inside_job.h"
-
 #include "base/io/processes.h"
 #include "base/json/json_tree.h"
 #include "base/text/display_text.h"
-#include "live/attach/inside_folder.h"
+#include "live/attach/attach_inside.h"
 #include "live/inject/injection.h"
 
 #include <inttypes.h>

@@ -1,7 +1,6 @@
 /* Why a program under `flopledger run` was not recorded. */
-#include "live/run/nothing_recorded.h"
-
 #include "base/text/owned_text.h"
+#include "live/run/run_parts.h"
 
 #include <limits.h>
 #include <stdio.h>

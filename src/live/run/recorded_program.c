@@ -1,7 +1,6 @@
 /* Starts a program and waits for it, while signals go through. */
-#include "live/run/recorded_program.h"
-
 #include "base/core/memory_limit.h"
+#include "live/run/run_parts.h"
 
 #include <errno.h>
 #include <signal.h>

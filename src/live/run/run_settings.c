@@ -1,10 +1,9 @@
 /* The file of settings of `flopledger run`. */
-#include "live/run/run_settings.h"
-
 #include "base/core/out_of_memory.h"
 #include "base/io/input_stream.h"
 #include "base/json/json_scan.h"
 #include "base/text/spelling.h"
+#include "live/run/run_parts.h"
 
 #include <errno.h>
 #include <stddef.h>

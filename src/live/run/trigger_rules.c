@@ -1,5 +1,5 @@
 /* When a window is to be recorded by itself: the rules of `--on`. */
-#include "live/run/trigger_rules.h"
+#include "live/run/run_parts.h"
 
 #include <errno.h>
 #include <stddef.h>

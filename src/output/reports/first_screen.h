@@ -8,11 +8,13 @@
 #define FLOPLEDGER_OUTPUT_REPORTS_FIRST_SCREEN_H
 
 #include "base/core/arena.h"
+#include "base/text/text_table.h"
 #include "output/results/results.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum {
     SCREEN_ROWS_MAX = 10,
@@ -100,5 +102,11 @@ struct screen_kind {
  * known get their sentence, findings and sections. */
 void make_first_screen(struct first_screen *screen, struct arena *arena,
                        const struct results *results, bool use_unicode);
+
+/* ---- the first screen on a terminal ---- */
+
+/* At most 48 lines where a page has 80 columns or more; nothing is wider than the page. */
+void write_first_screen(FILE *output, const struct first_screen *screen, struct text_style style,
+                        struct arena *arena);
 
 #endif

@@ -1,7 +1,6 @@
 /* The first screen on a terminal: every part has its number of lines, and what is longer is cut. */
-#include "output/reports/first_screen_text.h"
-
 #include "base/text/display_text.h"
+#include "output/reports/first_screen.h"
 
 #include <math.h>
 #include <stdlib.h>

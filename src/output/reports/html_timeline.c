@@ -1,8 +1,7 @@
 /* A timeline in the data of the page. */
-#include "output/reports/html_timeline.h"
-
 #include "base/core/bytes.h"
 #include "base/core/invariant.h"
+#include "output/reports/html_page.h"
 
 #include <stdlib.h>
 

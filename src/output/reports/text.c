@@ -6,7 +6,6 @@
 #include "base/text/text_wrap.h"
 #include "output/reports/cells_as_text.h"
 #include "output/reports/first_screen.h"
-#include "output/reports/first_screen_text.h"
 #include "output/reports/report.h"
 #include "output/reports/section_choice.h"
 

@@ -1,12 +1,11 @@
 /* Writes the table of a report of nsys-stats as CSV, as JSON, and for the screen. */
-#include "readers/nsys_stats/stats_writer.h"
-
 #include "base/core/attributes.h"
 #include "base/json/json_writer.h"
 #include "base/text/csv_field.h"
 #include "base/text/display_text.h"
 #include "base/text/terminal.h"
 #include "base/text/text_table.h"
+#include "readers/nsys_stats/stats_report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -5,8 +5,7 @@
 #include "base/io/input_stream.h"
 #include "base/json/json_walk.h"
 #include "readers/perfetto/perfetto_reading.h"
-#include "readers/torch_profiler/torch_profiler_category.h"
-#include "readers/torch_profiler/torch_profiler_header.h"
+#include "readers/torch_profiler/torch_profiler_reading.h"
 #include "readers/torch_profiler/torch_profiler_scan.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "base/core/hash_map.h"
 #include "base/core/string_pool.h"
 #include "base/proto/proto_walk.h"
-#include "readers/torch_profiler/torch_profiler_store.h"
+#include "readers/torch_profiler/torch_profiler_reading.h"
 #include "trace/trace_builder.h"
 
 #include <stdbool.h>

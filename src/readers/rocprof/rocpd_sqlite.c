@@ -9,7 +9,7 @@
 #include "base/text/prefix.h"
 #include "readers/reader.h"
 #include "readers/rocprof/rocpd_parts.h"
-#include "readers/rocprof/rocprof_run.h"
+#include "readers/rocprof/rocprof_reading.h"
 #include "readers/sqlite/sqlite_input.h"
 
 #include <inttypes.h>

@@ -5,8 +5,7 @@
 #include "base/json/json_walk.h"
 #include "base/json/json_window.h"
 #include "readers/reader.h"
-#include "readers/rocprof/rocprof_record.h"
-#include "readers/rocprof/rocprof_run.h"
+#include "readers/rocprof/rocprof_reading.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* One record of rocprofv3's JSON: an object whose members lie up to three objects deep. */
-#include "readers/rocprof/rocprof_record.h"
+#include "readers/rocprof/rocprof_reading.h"
 
 #include <string.h>
 

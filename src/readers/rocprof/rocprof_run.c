@@ -1,10 +1,9 @@
 /* One process that rocprofv3 recorded, on its way into a trace. */
-#include "readers/rocprof/rocprof_run.h"
-
 #include "base/core/array.h"
 #include "base/core/hash_mix.h"
 #include "base/json/json_walk.h"
 #include "readers/nvtx_name.h"
+#include "readers/rocprof/rocprof_reading.h"
 
 #include <inttypes.h>
 #include <stdio.h>

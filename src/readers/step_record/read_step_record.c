@@ -2,7 +2,7 @@
 #include "readers/step_record/read_step_record.h"
 
 #include "base/core/array.h"
-#include "trace/step_record/write_step_record.h"
+#include "trace/step_record/step_record.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Which kind of event each `cat` of a torch-profiler trace is, in all generations of the format. */
-#include "readers/torch_profiler/torch_profiler_category.h"
+#include "readers/torch_profiler/torch_profiler_reading.h"
 
 #include <string.h>
 #include <strings.h>

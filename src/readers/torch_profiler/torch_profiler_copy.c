@@ -4,7 +4,7 @@
 #include "base/core/arena.h"
 #include "base/io/input_rest.h"
 #include "base/io/input_stream.h"
-#include "readers/torch_profiler/torch_profiler_events.h"
+#include "readers/torch_profiler/torch_profiler_reading.h"
 
 struct copying {
     struct json_window window;

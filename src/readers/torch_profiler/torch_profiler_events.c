@@ -3,8 +3,7 @@
  * An event that is no JSON is read again by a more tolerant rule (profilers write names with quotes
  * and backslashes that nobody escaped, and keys without a value). If that does not help, either,
  * the text up to the next place where an event seems to begin is skipped, counted and noted. */
-#include "readers/torch_profiler/torch_profiler_events.h"
-
+#include "readers/torch_profiler/torch_profiler_reading.h"
 #include "readers/torch_profiler/torch_profiler_scan.h"
 
 #include <stdio.h>

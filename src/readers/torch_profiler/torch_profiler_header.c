@@ -1,7 +1,6 @@
 /* What stands beside traceEvents: what the run was. */
-#include "readers/torch_profiler/torch_profiler_header.h"
-
 #include "base/json/json_walk.h"
+#include "readers/torch_profiler/torch_profiler_reading.h"
 
 #include <string.h>
 

@@ -4,9 +4,7 @@
 #include "base/io/input_stream.h"
 #include "base/json/json_window.h"
 #include "readers/reader.h"
-#include "readers/torch_profiler/torch_profiler_category.h"
-#include "readers/torch_profiler/torch_profiler_header.h"
-#include "readers/torch_profiler/torch_profiler_split.h"
+#include "readers/torch_profiler/torch_profiler_reading.h"
 #include "trace/trace_builder.h"
 
 #include <stdio.h>

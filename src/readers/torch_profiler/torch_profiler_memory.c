@@ -1,5 +1,5 @@
 /* The [memory] events of a trace: one for each allocation and each release. */
-#include "readers/torch_profiler/torch_profiler_memory.h"
+#include "readers/torch_profiler/torch_profiler_reading.h"
 
 enum { CPU_TYPE = 0 };
 

@@ -1,9 +1,8 @@
 /* Reads the array of events by several threads at once. */
-#include "readers/torch_profiler/torch_profiler_split.h"
-
 #include "base/core/invariant.h"
 #include "base/core/worker_threads.h"
 #include "readers/ascend/ascend_rows.h"
+#include "readers/torch_profiler/torch_profiler_reading.h"
 
 #include <stdlib.h>
 #include <string.h>

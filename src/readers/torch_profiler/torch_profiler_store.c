@@ -1,12 +1,9 @@
 /* Turns the text of events into events of a trace_builder. */
-#include "readers/torch_profiler/torch_profiler_store.h"
-
 #include "base/core/array.h"
 #include "base/core/invariant.h"
 #include "base/text/utf8.h"
 #include "readers/ascend/ascend_words.h"
-#include "readers/torch_profiler/torch_profiler_category.h"
-#include "readers/torch_profiler/torch_profiler_memory.h"
+#include "readers/torch_profiler/torch_profiler_reading.h"
 
 #include <stdlib.h>
 #include <string.h>

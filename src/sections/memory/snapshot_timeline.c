@@ -4,7 +4,7 @@
 #include "base/core/hash_map.h"
 #include "base/core/invariant.h"
 #include "base/text/format.h"
-#include "sections/timeline/timeline_series.h"
+#include "sections/timeline/timeline_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* The rank that holds up the others, and what it spends that time on. */
-#include "sections/ranks/ranks_culprit.h"
-
 #include "base/text/format.h"
 #include "ledger/step_outliers.h"
+#include "sections/ranks/ranks_tables.h"
 #include "sections/tally.h"
 
 #include <stdlib.h>

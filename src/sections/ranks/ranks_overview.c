@@ -6,7 +6,6 @@
 #include "base/text/owned_text.h"
 #include "output/results/results.h"
 #include "ranks/all_ranks.h"
-#include "sections/ranks/ranks_culprit.h"
 #include "sections/ranks/ranks_tables.h"
 #include "sections/tally.h"
 

@@ -4,7 +4,7 @@
 
 #include "output/results/results.h"
 #include "ranks/all_ranks.h"
-#include "sections/ranks/ranks_what_if.h"
+#include "sections/ranks/ranks_tables.h"
 #include "trace/trace.h"
 
 #include <stdint.h>

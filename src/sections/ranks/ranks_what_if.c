@@ -1,11 +1,10 @@
 /* How long would a step of the job take if ...? All ranks replayed together. */
-#include "sections/ranks/ranks_what_if.h"
-
 #include "base/core/attributes.h"
 #include "base/core/invariant.h"
 #include "base/text/format.h"
 #include "replay/replay_model.h"
 #include "replay/scenario.h"
+#include "sections/ranks/ranks_tables.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,8 +3,7 @@
 #include "cost/modules/host_context.h"
 #include "cost/modules/module_tree.h"
 #include "ledger/idle_gap.h"
-#include "sections/timeline/timeline_lanes.h"
-#include "sections/timeline/timeline_plan.h"
+#include "sections/timeline/timeline_parts.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,4 @@
 /* The timeline of a trace, for reports that can draw one. */
-#include "sections/timeline/make_timeline.h"
-
 #include "base/core/array.h"
 #include "base/core/hash_map.h"
 #include "base/core/invariant.h"
@@ -10,9 +8,7 @@
 #include "output/results/results.h"
 #include "output/results/timeline.h"
 #include "sections/analysis.h"
-#include "sections/timeline/timeline_lanes.h"
-#include "sections/timeline/timeline_plan.h"
-#include "sections/timeline/timeline_series.h"
+#include "sections/timeline/timeline_parts.h"
 #include "trace/trace.h"
 
 #include <stddef.h>

@@ -1,7 +1,5 @@
 /* The memory of a recorded run over time, by kind. */
-#include "sections/timeline/timeline_memory.h"
-
-#include "sections/timeline/timeline_series.h"
+#include "sections/timeline/timeline_parts.h"
 
 #include <math.h>
 

@@ -1,8 +1,7 @@
 /* How much of a trace a timeline can hold. */
-#include "sections/timeline/timeline_plan.h"
-
 #include "base/core/array.h"
 #include "base/core/invariant.h"
+#include "sections/timeline/timeline_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The series of a timeline. */
-#include "sections/timeline/timeline_series.h"
+#include "sections/timeline/timeline_parts.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Writes a step record, at the price of a checksum and a copy an entry. */
-#include "trace/step_record/write_step_record.h"
+#include "trace/step_record/step_record.h"
 
 #include <errno.h>
 #include <fcntl.h>

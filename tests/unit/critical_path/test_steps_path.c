@@ -4,7 +4,7 @@
 #include "critical_path/call_chains.h"
 #include "readers/open_trace.h"
 #include "replay/replay_model.h"
-#include "sections/timeline/make_timeline.h"
+#include "sections/timeline/timeline_parts.h"
 #include "support_path.h"
 #include "support_trace.h"
 

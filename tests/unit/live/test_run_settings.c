@@ -1,5 +1,5 @@
 /* The settings of `flopledger run`, from options and from a file. */
-#include "live/run/run_settings.h"
+#include "live/run/run_parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The rules of --on. */
-#include "live/run/trigger_rules.h"
+#include "live/run/run_parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Timelines as the page reads them: numbers of 7 bits a byte, in base64. */
-#include "output/reports/html_timeline.h"
+#include "output/reports/html_page.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

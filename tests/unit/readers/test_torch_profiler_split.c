@@ -1,7 +1,7 @@
 /* A file split over threads gives what one thread gives, also where it is full of what only seems
  * to be an event. */
 #include "base/core/invariant.h"
-#include "readers/torch_profiler/torch_profiler_split.h"
+#include "readers/torch_profiler/torch_profiler_reading.h"
 #include "support_read.h"
 
 #include <setjmp.h>

@@ -1,6 +1,5 @@
 /* Timelines: what lies in which lane, what is merged, and that no event is lost. */
-#include "sections/timeline/make_timeline.h"
-#include "sections/timeline/timeline_series.h"
+#include "sections/timeline/timeline_parts.h"
 #include "support_trace.h"
 
 #include <setjmp.h>

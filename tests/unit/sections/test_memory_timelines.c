@@ -3,7 +3,7 @@
 #include "memory/snapshot_owners.h"
 #include "memory/snapshot_places.h"
 #include "sections/memory/snapshot_timeline.h"
-#include "sections/timeline/timeline_memory.h"
+#include "sections/timeline/timeline_parts.h"
 #include "support_memory.h"
 #include "support_snapshot.h"
 

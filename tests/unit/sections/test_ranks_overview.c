@@ -1,5 +1,5 @@
 /* All ranks side by side. */
-#include "ranks/make_digest.h"
+#include "ranks/rank_digest.h"
 #include "sections/ranks/ranks_overview.h"
 #include "sections/run_analyses.h"
 #include "support_trace.h"

@@ -1,6 +1,6 @@
 /* What a step record's writer wrote is read back, whatever ends the writer. */
 #include "readers/step_record/read_step_record.h"
-#include "trace/step_record/write_step_record.h"
+#include "trace/step_record/step_record.h"
 
 #include <errno.h>
 #include <fcntl.h>

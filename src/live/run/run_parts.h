@@ -1,14 +1,33 @@
-/* What `flopledger run` was asked for: by its options, and by a file of settings. */
-#ifndef FLOPLEDGER_LIVE_RUN_RUN_SETTINGS_H
-#define FLOPLEDGER_LIVE_RUN_RUN_SETTINGS_H
+/* What `flopledger run` sets up for the program that it records, and says when that has ended. */
+#ifndef FLOPLEDGER_LIVE_RUN_RUN_PARTS_H
+#define FLOPLEDGER_LIVE_RUN_RUN_PARTS_H
 
 #include "base/core/arena.h"
 #include "base/core/attributes.h"
 #include "base/core/error.h"
-#include "live/run/trigger_rules.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* ---- when a window is to be recorded by itself: the rules of `--on` ---- */
+
+/* Zeroed: none. */
+struct trigger_wish {
+    const char *rules; /* as given: "step_time>1.5*median,mfu<0.8*median"; NULL: none */
+    int64_t windows;   /* at most; 0: as usual */
+    int64_t bytes;     /* of the traces of a rank, at most; 0: as usual */
+};
+
+/* Whether the recorder (python/flopledger/trigger_rules.py) understands all of them; for option
+ * tables, where `field` is a const char *. */
+bool parse_trigger_rules(const char *text, void *field);
+extern const char trigger_rules_accepted[];
+
+/* "500", "64K", "2G": bytes, for option tables, where `field` is an int64_t. */
+bool parse_byte_limit(const char *text, void *field);
+extern const char byte_limit_accepted[];
+
+/* ---- what `flopledger run` was asked for: by its options, and by a file of settings ---- */
 
 /* Numbered from 1; zeroed: not asked for. */
 struct step_window_asked {
@@ -60,5 +79,30 @@ extern const char step_window_accepted[];
  * in `arena`. Errors name the file, the key and what is accepted. */
 MUST_USE bool read_run_config(struct run_settings *settings, const char *path, struct arena *arena,
                               struct error *error);
+
+/* ---- why a program under `flopledger run` was not recorded, as far as it left signs ---- */
+
+/* What python/flopledger/seen.py wrote. */
+struct seen_signs {
+    bool has_python; /* one that loaded the recorder's first file */
+    bool has_torch;
+    bool has_stopped;      /* by an error, which was said */
+    bool has_no_extension; /* the recorder's parts in C are not there, or of another Python */
+};
+
+/* Removes the file of signs from the capture's folder. */
+struct seen_signs collect_seen_signs(const char *capture);
+
+/* Prints one message to standard error. `step_of`: what a step
+ * was said to be, or NULL; `status`: of the program. */
+void say_nothing_recorded(const struct seen_signs *signs, const char *step_of, char *const *command,
+                          int status);
+
+/* ---- the program that is recorded: found, started, and waited for ---- */
+
+/* Runs `words` ([NULL-terminated], found on PATH) in this environment and waits. Signals that this
+ * process gets meanwhile go to the program; those that a terminal sends reach it by themselves.
+ * *status: its exit status, 128 + N where signal N ended it. */
+MUST_USE bool run_program(char *const *words, int *status, struct error *error);
 
 #endif

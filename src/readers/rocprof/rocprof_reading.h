@@ -1,17 +1,18 @@
-/* One process that rocprofv3 recorded, on its way into a trace: the same for its JSON and for its
- * databases (rocpd), so that both give one ledger.
- *
- * Records may come before what names them (a JSON file with sorted keys): names, devices and
- * streams are put in by rocprof_run_finish. */
-#ifndef FLOPLEDGER_READERS_ROCPROF_ROCPROF_RUN_H
-#define FLOPLEDGER_READERS_ROCPROF_ROCPROF_RUN_H
+/* What the readers of rocprofv3's two formats share. */
+#ifndef FLOPLEDGER_READERS_ROCPROF_ROCPROF_READING_H
+#define FLOPLEDGER_READERS_ROCPROF_ROCPROF_READING_H
 
 #include "base/core/hash_map.h"
 #include "base/json/json_scan.h"
+#include "base/json/json_window.h"
 #include "trace/trace_builder.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* One process that rocprofv3 recorded, on its way into a trace: the same for its JSON and for its
+ * databases (rocpd), so that both give one ledger. Records may come before what names them (a JSON
+ * file with sorted keys): names, devices and streams are put in by rocprof_run_finish. */
 
 /* What a record may say. */
 enum rocprof_value {
@@ -149,5 +150,16 @@ void rocprof_run_finish(struct rocprof_run *run);
 
 /* It holds a kernel or copy; before rocprof_run_finish, too. */
 bool rocprof_run_has_device_work(const struct rocprof_run *run);
+
+/* ---- one record of rocprofv3's JSON ---- */
+
+/* Reads the object at `at`, whose keys may come in any order; `record` must have nothing in it yet.
+ * As the functions of json_scan.h: NULL where it is malformed or the window ends. */
+const char *rocprof_record_scan(struct json_scan *scan, const char *at,
+                                struct rocprof_record *record);
+
+/* Moves the place, which is in an array of records, to where the next record seems to begin, or to
+ * the key of the next array; false where there is neither. */
+bool rocprof_record_find(struct json_window *window);
 
 #endif

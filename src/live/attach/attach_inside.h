@@ -1,7 +1,7 @@
-/* Where the recorder inside of a process and `flopledger attach` leave each other messages: a
- * folder that both see. python/flopledger/attached.py is the other side. */
-#ifndef FLOPLEDGER_LIVE_ATTACH_INSIDE_FOLDER_H
-#define FLOPLEDGER_LIVE_ATTACH_INSIDE_FOLDER_H
+/* Recording inside a job that runs already: from the folder of its capture to what is written
+ * there. */
+#ifndef FLOPLEDGER_LIVE_ATTACH_ATTACH_INSIDE_H
+#define FLOPLEDGER_LIVE_ATTACH_ATTACH_INSIDE_H
 
 #include "base/core/arena.h"
 #include "base/core/attributes.h"
@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Where the recorder inside of a process and `flopledger attach` leave each other messages: a
+ * folder that both see. python/flopledger/attached.py is the other side. */
 
 /* Zeroed is none, but for the lock and the place, which are then -1. */
 struct inside_folder {
@@ -61,5 +64,16 @@ MUST_USE bool inside_folder_collect(const struct inside_folder *folder, const ch
 
 /* Removes it. */
 void inside_folder_clear(struct inside_folder *folder);
+
+/* Programs that train already, recorded by our own recorder, which is put into them for that time.
+ */
+
+/* Records the next steps of all processes of `attachment` into the folder of the run, all ranks the
+ * same steps. What is wrong with one is said on standard error; ERROR_NO_DATA (or ERROR_FAILURE
+ * where the system forbids it) where none was recorded. Whatever happens, the processes are left as
+ * they were. */
+MUST_USE bool inside_job_record(const struct attachment *attachment, struct arena *arena,
+                                const struct attach_wish *wish, const struct attach_places *places,
+                                struct error *error);
 
 #endif
