@@ -8,6 +8,7 @@
 #include "base/io/input_stream.h"
 #include "base/text/owned_text.h"
 #include "pipeline/file_content.h"
+#include "pipeline/recorder_folders.h"
 #include "ranks/digest_file.h"
 #include "ranks/rank_layout.h"
 
@@ -301,10 +302,37 @@ static bool add_newest_run(struct input_files *files, const char *folder)
     return is_added;
 }
 
+/* Of the files from `first` on, which are of one folder, leaves one of each recording. */
+static void drop_other_forms(struct input_files *files, size_t first)
+{
+    size_t kept = first, whole_count = 0;
+    char **wholes = NULL; /* most folders hold none, and thousands of files */
+
+    for (size_t i = first; i < files->count; i++)
+        if (may_have_other_forms(path_name(files->files[i].path)))
+            ARRAY_ADD(wholes, whole_count, text_copy(path_name(files->files[i].path)));
+    for (size_t i = first; i < files->count; i++) {
+        bool is_other = false;
+
+        for (size_t k = 0; k < whole_count && !is_other; k++)
+            is_other = is_other_form(path_name(files->files[i].path), wholes[k]);
+        files->other_forms += is_other;
+        if (is_other)
+            free(files->files[i].path);
+        else
+            files->files[kept++] = files->files[i];
+    }
+    files->count = kept;
+    for (size_t k = 0; k < whole_count; k++)
+        free(wholes[k]);
+    free(wholes);
+}
+
 /* Adds the traces right in the folder; false where it cannot be read. */
 static bool add_files_of(struct input_files *files, const char *folder)
 {
     struct dirent **entries = NULL;
+    size_t first = files->count;
     int count = scandir(folder, &entries, input_files_is_no_hidden_file, alphasort);
 
     for (int i = 0; i < count; i++) {
@@ -312,7 +340,24 @@ static bool add_files_of(struct input_files *files, const char *folder)
         free(entries[i]);
     }
     free(entries);
+    drop_other_forms(files, first);
     return count >= 0;
+}
+
+/* The folders of another recorder's layout below `folder`; false where there are none. */
+static bool add_recorder_folders(struct input_files *files, const char *folder)
+{
+    SCOPED(recorder_folders) found = {.count = 0};
+    size_t count_before = files->count;
+
+    find_recorder_folders(&found, folder);
+    for (size_t i = 0; i < found.count; i++)
+        (void)add_files_of(files, found.paths[i]);
+    if (found.older > 0) {
+        files->older_runs += found.older;
+        snprintf(files->newest_run, sizeof files->newest_run, "%s", found.paths[0]);
+    }
+    return files->count > count_before;
 }
 
 /* What the folders in a folder without traces hold. */
@@ -367,7 +412,8 @@ static bool input_files_add_folder(struct input_files *files, const char *folder
     if (!add_files_of(files, folder))
         return error_set(error, ERROR_INPUT, "cannot read the folder '%s': %s", folder,
                          strerror(errno));
-    if (files->count == count_before && add_newest_run(files, folder)) {
+    if (files->count == count_before &&
+        (add_newest_run(files, folder) || add_recorder_folders(files, folder))) {
         files->folders_passed_over = files->passed_over = 0;
         return true;
     }
@@ -386,7 +432,8 @@ static bool input_files_add_folder(struct input_files *files, const char *folder
                          folder, found.with_traces, found.first);
     return error_set(error, ERROR_INPUT,
                      "no trace in the folder '%s' (other files: %zu, folders: %zu): give the "
-                     "folder that holds the .json, .json.gz or .json.zst files, or name them",
+                     "folder that holds the traces (.json, .json.gz, .xplane.pb, .pftrace, .db, "
+                     ".sqlite), or name them",
                      folder, files->passed_over, files->folders_passed_over);
 }
 
@@ -479,12 +526,35 @@ static const char *counted(struct results *results, size_t count, const char *wh
                      : NULL;
 }
 
+/* What is in the folders and is a trace, but not read. */
+static void note_other_runs(struct results *results, const struct input_files *files)
+{
+    const char *older = counted(results, files->older_runs, "older profile");
+    const char *forms = counted(results, files->other_forms, "file");
+
+    if (older)
+        results_add_problem(
+            results, (struct finding){.what = results_format(results, "passed over: %s", older),
+                                      .evidence = results_format(results, "the newest is '%s'",
+                                                                 files->newest_run),
+                                      .cost_ns = -1});
+    if (forms)
+        results_add_problem(
+            results,
+            (struct finding){.what = results_format(results,
+                                                    "passed over: %s with what other files of the "
+                                                    "folder hold in another form",
+                                                    forms),
+                             .cost_ns = -1});
+}
+
 void note_passed_over(struct results *results, const struct input_files *files, const char *of)
 {
     const char *file_count = counted(results, files->passed_over, "file");
     const char *folder_count = counted(results, files->folders_passed_over, "folder");
     struct finding finding = {.cost_ns = -1};
 
+    note_other_runs(results, files);
     if (!file_count && !folder_count)
         return;
     finding.what =

@@ -23,14 +23,18 @@ struct input_files {
     size_t passed_over; /* files in folders that are no traces */
     size_t folders_passed_over;
     char first_passed_over[256]; /* the name of one of them */
-    int64_t bytes_in_all;        /* -1: not known */
+    size_t other_forms; /* files in folders that hold what another of the files does, too */
+    size_t older_runs;  /* profiles in folders of JAX's that are of other runs than the newest */
+    char newest_run[256];
+    int64_t bytes_in_all; /* -1: not known */
 };
 
 /* `files` must be zeroed. Files given by name are taken as they are, whether they exist or not; of
  * a folder those that a reader recognises, digests of ranks, and those with a trace's name (.json,
- * .json.gz, .json.zst) that are empty or cannot be read (so that their loss is told); of the folder
- * of a recorded run the newest trace of each rank, and of captures/NAME or captures the newest run
- * in there. Errors: no operand (ERROR_USAGE), "-" twice, a folder that cannot be read or holds no
+ * .json.gz, .json.zst) that are empty or cannot be read (so that their loss is told); of a
+ * recording that lies there in several forms one; of the folder of a recorded run the newest trace
+ * of each rank, and of captures/NAME, captures or a folder that JAX logs to the newest run in
+ * there. Errors: no operand (ERROR_USAGE), "-" twice, a folder that cannot be read or holds no
  * trace. */
 MUST_USE bool find_input_files(struct input_files *files, char **operands, int count,
                                struct error *error);

@@ -21,6 +21,8 @@ struct file_job {
     const struct input_file *file;
     const struct trace_source *source;
     uint32_t part;
+    uint32_t parts_before; /* of the files before it: what its rank counts from, where the file only
+                              counts */
     struct results results;
     struct error error;
     int64_t rank; /* -1: not known */
@@ -56,6 +58,8 @@ static void do_job(struct file_job *job, const struct job_list *list)
     }
     if (trace.facts.rank < 0)
         trace.facts.rank = job->file->rank;
+    else if (trace.facts.is_rank_by_order)
+        trace.facts.rank += job->parts_before;
     job->rank = trace.facts.rank;
     job->is_damaged = read_is_partial(&trace.read);
     if (list->reading->captures &&
@@ -152,6 +156,8 @@ static void read_files_gather(struct files_read *outcome, struct results *result
 static void list_jobs(struct job_list *list, struct trace_source *sources,
                       const struct input_files *files)
 {
+    uint32_t parts_before = 0;
+
     for (size_t i = 0; i < files->count; i++) {
         struct error error = {0};
         uint32_t parts;
@@ -161,10 +167,13 @@ static void list_jobs(struct job_list *list, struct trace_source *sources,
                 (struct trace_source){.path = text_copy(files->files[i].path), .part_count = 1};
         parts = sources[i].part_count;
         for (uint32_t part = 0; part < parts; part++)
-            ARRAY_ADD(
-                list->jobs, list->count,
-                (struct file_job){
-                    .file = &files->files[i], .source = &sources[i], .part = part, .error = error});
+            ARRAY_ADD(list->jobs, list->count,
+                      (struct file_job){.file = &files->files[i],
+                                        .source = &sources[i],
+                                        .part = part,
+                                        .parts_before = parts_before,
+                                        .error = error});
+        parts_before += parts;
     }
 }
 

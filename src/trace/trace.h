@@ -115,6 +115,7 @@ enum platform {
 /* What the file says about the run. Not given: -1, 0 for strings. */
 struct run_facts {
     int64_t rank;
+    bool is_rank_by_order; /* it only counts what the file holds, which does not tell it */
     int64_t world_size;
     uint32_t backend;       /* nccl, gloo */
     uint32_t hostname;      /* distributedInfo or host_name */

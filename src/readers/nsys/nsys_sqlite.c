@@ -53,6 +53,7 @@ static void number_rank(struct nsys_reading *reading, const struct nsys_ranks *r
 
     reading->process = ranks->ranks[part].process;
     reading->builder.facts.rank = ranks->are_named ? ranks->ranks[part].mpi_rank : part;
+    reading->builder.facts.is_rank_by_order = !ranks->are_named;
     (void)snprintf(name, sizeof name,
                    "process %" PRId64 " (of %" PRIu32 " that used a device; ranks are %s)",
                    nsys_pid(reading->process), ranks->count,

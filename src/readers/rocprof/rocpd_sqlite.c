@@ -529,7 +529,8 @@ static void rocpd_name_run(struct rocpd_reading *reading, uint32_t part, uint32_
                    reading->run.pid, count,
                    facts->rank >= 0 ? "those of RANK" : "numbered in the order of the file");
     facts->process = rocpd_text(reading, text);
-    if (facts->rank < 0)
+    facts->is_rank_by_order = facts->rank < 0;
+    if (facts->is_rank_by_order)
         facts->rank = part;
 }
 

@@ -560,6 +560,7 @@ static void rocprof_json_name_process(struct rocprof_run *run, uint32_t part, ui
                    run->pid, count);
     run->builder.facts.process = string_pool_add(&run->builder.strings, text, strlen(text));
     run->builder.facts.rank = part;
+    run->builder.facts.is_rank_by_order = true;
 }
 
 static bool rocprof_json_read(struct trace *trace, struct input_stream *input,

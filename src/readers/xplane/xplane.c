@@ -257,6 +257,7 @@ static void number_device(struct xplane_reading *reading, const struct found_pla
     if (found->working < 2)
         return;
     reading->builder.facts.rank = part;
+    reading->builder.facts.is_rank_by_order = true;
     length = snprintf(name, sizeof name,
                       "device %.*s (of %" PRIu32
                       " that worked; ranks are numbered in the order of their devices)",
