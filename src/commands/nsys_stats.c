@@ -91,7 +91,7 @@ static bool nsys_stats_report_on(const char *path, const struct chosen_stats *ch
 
     if (is_nsys_report(path) && !nsys_report_export(&exported, path, error))
         return error_in(error, "'%s'", path);
-    if (nsys_database_open(&database, exported.database ? exported.database : path, error))
+    if (nsys_database_open(&database, exported.database ? exported.database : path, NULL, error))
         is_done = nsys_stats_print_reports(&database, chosen, settings, error);
     if (!is_done && error->class != ERROR_USAGE && error->class != ERROR_PARTIAL &&
         error->class != ERROR_FAILURE)

@@ -190,9 +190,11 @@ static bool report_run_with(struct report_settings *settings, char **operands, i
     const struct input_files *files = &session.files;
     struct pipeline_report pipeline = {
         .page = &settings->page, .steps = settings->attribution.steps, .top = settings->top};
+    struct proton_report proton = {.page = &settings->page, .top = settings->top};
 
     if (!attribution_resolve(&settings->attribution, error))
         return false;
+    proton.device_name = settings->attribution.peaks.device_name;
     for (size_t i = 0; i < settings->what_if.count; i++)
         if (!scenario_parse(&settings->scenarios[i], settings->what_if.texts[i], error))
             return false;
@@ -213,6 +215,8 @@ static bool report_run_with(struct report_settings *settings, char **operands, i
                          files->files[0].path);
     if (files->count == 1 && is_pipeline_timeline(files->files[0].path))
         return print_pipeline_report(files->files[0].path, &pipeline, error);
+    if (files->count == 1 && is_proton_profile(files->files[0].path))
+        return print_proton_report(files->files[0].path, &proton, error);
     if (settings->layout_text &&
         !rank_layout_parse(&settings->layout, settings->layout_text, error))
         return false;
@@ -245,7 +249,7 @@ const struct command report_command = {
     .usage = "TRACE...",
     .description =
         "Reads traces of torch.profiler (.json, .json.gz, .json.zst, '-' for standard input), "
-        "recordings of rocprofv3 (JSON, rocpd), "
+        "recordings of rocprofv3 (JSON, rocpd), of Ascend devices and of Triton's Proton, "
         "databases of Nsight Systems (what 'nsys export --type sqlite' wrote, or a .nsys-rep where "
         "nsys is installed; each process that used a device is a rank) and XSpaces of JAX "
         "(.xplane.pb; each device is a rank), or Perfetto's own format (.pftrace), attributes "

@@ -8,7 +8,6 @@
 #include "base/io/input_stream.h"
 #include "base/text/owned_text.h"
 #include "pipeline/file_content.h"
-#include "pipeline/recorder_folders.h"
 #include "ranks/digest_file.h"
 #include "ranks/rank_layout.h"
 

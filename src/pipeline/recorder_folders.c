@@ -1,10 +1,9 @@
 /* Folders as other recorders lay them out, and recordings that lie there in several forms. */
-#include "pipeline/recorder_folders.h"
-
 #include "base/core/array.h"
 #include "base/core/attributes.h"
 #include "base/io/folders.h"
 #include "base/text/owned_text.h"
+#include "pipeline/file_content.h"
 
 #include <ctype.h>
 #include <stdint.h>

@@ -98,6 +98,21 @@ struct pipeline_report {
 MUST_USE bool print_pipeline_report(const char *path, const struct pipeline_report *wanted,
                                     struct error *error);
 
+/* ---- `flopledger report` of a profile of Proton ---- */
+
+/* Whether the file is one; a pipe never is. */
+bool is_proton_profile(const char *path);
+
+struct proton_report {
+    const struct page_settings *page;
+    const char *device_name; /* to measure against; NULL: what the file says */
+    int64_t top;             /* rows of long tables; 0: all, -1: as usual */
+};
+
+/* Errors: see read_proton. */
+MUST_USE bool print_proton_report(const char *path, const struct proton_report *wanted,
+                                  struct error *error);
+
 /* The dumps of flight recorders that a command line names: files, and those in folders. */
 
 struct dump_file {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Of the values: a gibibyte as a tree. */
-enum { DEPTH_MAX = 64, VALUES_MAX = 12 << 20 };
+enum { DEPTH_MAX = 1024, VALUES_MAX = 12 << 20 };
 
 struct json_parse {
     struct arena *arena;

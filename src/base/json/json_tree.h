@@ -24,8 +24,8 @@ struct json_node {
 };
 
 /* `text` is `length` bytes. All lives in `arena`. NULL with `error` set (ERROR_INPUT) where it is
- * no JSON, nested deeper than 64, or of more than 12 Mi
- * values. */
+ * no JSON, nested deeper than 1024, or of more than 12
+ * Mi values. */
 MUST_USE const struct json_node *json_tree_parse(struct arena *arena, const char *text,
                                                  size_t length, struct error *error);
 

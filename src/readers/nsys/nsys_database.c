@@ -72,7 +72,8 @@ const char *nsys_string(const struct nsys_database *database, int64_t id)
     return string == NO_VALUE ? NULL : string_pool_text(&database->strings, string);
 }
 
-bool nsys_database_open(struct nsys_database *database, const char *path, struct error *error)
+bool nsys_database_open(struct nsys_database *database, const char *path, const char *others,
+                        struct error *error)
 {
     char tables[512];
 
@@ -82,10 +83,10 @@ bool nsys_database_open(struct nsys_database *database, const char *path, struct
         sqlite_name_tables(&database->file, tables, sizeof tables);
         nsys_database_clear(database);
         return error_set(error, ERROR_INPUT,
-                         "an SQLite database, but not one of Nsight Systems (expected tables such "
-                         "as 'StringIds' and 'CUPTI_ACTIVITY_KIND_KERNEL', found: %s): name a file "
-                         "that 'nsys export --type sqlite' wrote",
-                         tables);
+                         "an SQLite database, but not one of Nsight Systems (tables such as "
+                         "'StringIds', 'CUPTI_ACTIVITY_KIND_KERNEL')%s; found: %s: name a file "
+                         "that 'nsys export --type sqlite' wrote%s",
+                         others ? others : "", tables, others ? ", or one of theirs" : "");
     }
     read_version(database);
     read_strings(database);

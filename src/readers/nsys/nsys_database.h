@@ -21,9 +21,10 @@ struct nsys_database {
     bool has_strings;           /* StringIds was there and could be read to its end */
 };
 
-/* As sqlite_input_open; an error, too, where it is not one of Nsight Systems. */
+/* As sqlite_input_open; an error, too, where it is not one of Nsight Systems: then `others` tells
+ * whose databases would be read, too (", rocprofv3 ('rocpd_...')"; NULL: none). */
 MUST_USE bool nsys_database_open(struct nsys_database *database, const char *path,
-                                 struct error *error);
+                                 const char *others, struct error *error);
 void nsys_database_clear(struct nsys_database *database);
 
 /* The text of StringIds with this id; NULL where there is none. */

@@ -27,7 +27,9 @@ static bool open_input(struct nsys_database *database, const struct input_stream
         return error_set(error, ERROR_INPUT,
                          "an SQLite database that is packed or comes through a pipe cannot be "
                          "read: unpack it into a file and name that");
-    return nsys_database_open(database, input->name, error);
+    return nsys_database_open(
+        database, input->name,
+        ", rocprofv3 ('rocpd_kernel_dispatch') or torch_npu ('STRING_IDS', 'TASK')", error);
 }
 
 static bool count_parts(uint32_t *count, const struct input_stream *input, struct error *error)

@@ -1,0 +1,81 @@
+/* `flopledger report` of a profile of Proton. */
+#include "base/io/input_stream.h"
+#include "base/text/owned_text.h"
+#include "output/results/metrics.h"
+#include "pipeline/page.h"
+#include "pipeline/subcommands.h"
+#include "readers/proton/read_proton.h"
+#include "sections/kernels/call_sums_sections.h"
+#include "sections/tally.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOP_DEFAULT = 25 };
+
+bool is_proton_profile(const char *path)
+{
+    SCOPED(input_stream) input = {0};
+    struct input_window head;
+
+    if (strcmp(path, "-") == 0 || !input_stream_open(&input, path, false, NULL))
+        return false;
+    head = input_stream_peek(&input);
+    return looks_like_proton(head.text, head.length < 65536 ? head.length : 65536);
+}
+
+/* "90" is the capability 9.0 and "120" 12.0; "gfx942" is 9.4, as PyTorch has it. */
+static struct device_hints hints_of(const struct call_sums_device *device)
+{
+    struct device_hints hints = {.multiprocessors = device->multiprocessors};
+    const char *architecture = device->architecture ? device->architecture : "";
+    int number;
+
+    if (sscanf(architecture, "gfx%1d%1d", &hints.compute_major, &hints.compute_minor) == 2)
+        return hints;
+    if (sscanf(architecture, "%3d", &number) == 1 && number >= 10) {
+        hints.compute_major = number / 10;
+        hints.compute_minor = number % 10;
+    }
+    return hints;
+}
+
+static void find_peaks(struct sums_peaks *peaks, const struct call_sums *sums,
+                       const char *device_name)
+{
+    peaks->devices = zeroed_array(sums->device_count + 1, sizeof(struct device_peak *));
+    for (size_t i = 0; i < sums->device_count; i++) {
+        struct device_hints hints = hints_of(&sums->devices[i]);
+        struct device_match match;
+        const struct device_peak *peak =
+            find_device_peak(device_name, device_name ? NULL : &hints, &match);
+
+        peaks->devices[i] = match.slowest ? match.slowest : peak;
+    }
+}
+
+bool print_proton_report(const char *path, const struct proton_report *wanted, struct error *error)
+{
+    SCOPED(call_sums) sums = {0};
+    SCOPED(results) results = {0};
+    struct sums_peaks peaks = {.top = TOP_DEFAULT};
+    struct page_settings page = *wanted->page;
+    struct rank_results *rank;
+
+    if (!read_proton(&sums, path, error))
+        return false;
+    if (wanted->top >= 0)
+        peaks.top = wanted->top == 0 ? UINT32_MAX : (uint32_t)wanted->top;
+    find_peaks(&peaks, &sums, wanted->device_name);
+    results_init(&results);
+    results.detailed_rank = ALL_RANKS;
+    rank = results_add_rank(&results, path_name(results_text(&results, path)),
+                            results_text(&results, path), -1);
+    rank->headline = call_sums_headline(&results, &sums);
+    rank_add_section(&results, rank, describe_summed_scopes(&results, &sums, &peaks));
+    rank_add_section(&results, rank, describe_summed_kernels(&results, &sums, &peaks));
+    free(peaks.devices);
+    page.is_whole = page.is_whole || (!page.sections && !page.lists_sections); /* it is short */
+    return print_page(&results, &page, error);
+}

@@ -1,0 +1,216 @@
+/* Reads a profile of Proton, Triton's profiler. */
+#include "readers/proton/read_proton.h"
+
+#include "base/core/array.h"
+#include "base/core/attributes.h"
+#include "base/io/input_stream.h"
+#include "base/io/whole_file.h"
+#include "base/json/json_tree.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* No sum is larger. */
+static const double SUM_MAX = 1e24;
+
+/* What is needed while a file is read. */
+struct proton_reading {
+    struct call_sums *sums;
+    const char *without_time; /* what stands there in place of times; NULL: nothing that is known */
+};
+
+bool looks_like_proton(const char *head, size_t length)
+{
+    while (length && strchr(" \t\r\n", *head)) {
+        head++;
+        length--;
+    }
+    return length > 0 && *head == '[' && memmem(head, length, "\"metrics\"", 9) &&
+           memmem(head, length, "\"frame\"", 7) && !memmem(head, length, "\"ph\"", 4);
+}
+
+static double proton_number(struct call_sums *sums, const struct json_node *metrics,
+                            const char *key)
+{
+    const struct json_node *node = json_member(metrics, key);
+    double number;
+
+    if (!node)
+        return 0;
+    number = node->kind == JSON_NUMBER ? strtod(node->text, NULL) : -1;
+    if (number >= 0 && number < SUM_MAX)
+        return number;
+    sums->not_read++;
+    return 0;
+}
+
+static const char *kept_text(struct call_sums *sums, const char *text)
+{
+    return arena_copy_text(&sums->arena, text, strlen(text));
+}
+
+/* The device of that kind and number; added where the file does not describe it. */
+static size_t proton_device_of(struct call_sums *sums, const char *kind, const char *id)
+{
+    for (size_t i = 0; i < sums->device_count; i++)
+        if (strcmp(sums->devices[i].kind, kind) == 0 && strcmp(sums->devices[i].id, id) == 0)
+            return i;
+    ARRAY_ADD(sums->devices, sums->device_count,
+              (struct call_sums_device){.kind = kept_text(sums, kind), .id = kept_text(sums, id)});
+    return sums->device_count - 1;
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+/* Two transfers a clock, as all memory of GPUs has them; clocks are in kHz, the bus in bits. */
+static double memory_rate(struct call_sums *sums, const struct json_node *device)
+{
+    return 2 * proton_number(sums, device, "memory_clock_rate") * 1e3 *
+           proton_number(sums, device, "bus_width") / 8;
+}
+
+static void proton_describe_devices(struct call_sums *sums, const struct json_node *kinds)
+{
+    for (const struct json_node *kind = kinds->first; kind; kind = kind->next) {
+        if (kind->kind != JSON_OBJECT)
+            continue;
+        for (const struct json_node *entry = kind->first; entry; entry = entry->next) {
+            struct call_sums_device *device;
+            size_t place;
+
+            if (entry->kind != JSON_OBJECT)
+                continue;
+            place = proton_device_of(sums, kind->key, entry->key);
+            device = &sums->devices[place];
+            device->architecture = kept_text(sums, json_text_of(entry, "arch", ""));
+            device->multiprocessors = (int32_t)proton_number(sums, entry, "num_sms");
+            device->memory_bytes_per_second = memory_rate(sums, entry);
+        }
+    }
+}
+
+/* ---- the tree -------------------------------------------------------------------------------- */
+
+static void add_to_scope(struct call_sum *scope, const struct call_sum *sum)
+{
+    scope->launches += sum->launches;
+    scope->time_ns += sum->time_ns;
+    scope->bytes += sum->bytes;
+    for (int width = 0; width < SUM_WIDTHS; width++)
+        scope->flops[width] += sum->flops[width];
+    if (sum->device == SIZE_MAX || scope->is_parted)
+        return;
+    if (scope->device == SIZE_MAX)
+        scope->device = sum->device;
+    else if (scope->device != sum->device)
+        scope->is_parted = true;
+    if (scope->is_parted)
+        scope->device = SIZE_MAX;
+}
+
+static struct call_sum own_sum(struct proton_reading *reading, const struct json_node *node)
+{
+    static const char *const keys[SUM_WIDTHS] = {"flops8", "flops16", "flops32", "flops64",
+                                                 "flops"};
+    struct call_sums *sums = reading->sums;
+    const struct json_node *metrics = json_member(node, "metrics");
+    const struct json_node *id = json_member(metrics, "device_id");
+    struct call_sum sum = {
+        .name = kept_text(sums, json_text_of(json_member(node, "frame"), "name", "(no name)")),
+        .device = SIZE_MAX,
+        .launches = proton_number(sums, metrics, "count"),
+        .time_ns = proton_number(sums, metrics, "time (ns)"),
+        .bytes = proton_number(sums, metrics, "bytes"),
+    };
+
+    for (int width = 0; width < SUM_WIDTHS; width++)
+        sum.flops[width] = proton_number(sums, metrics, keys[width]);
+    if (id && id->text && sum.time_ns > 0) {
+        sum.device = proton_device_of(sums, json_text_of(metrics, "device_type", ""), id->text);
+        sums->devices[sum.device].time_ns += sum.time_ns;
+    }
+    sum.is_kernel = sum.time_ns > 0;
+    if (json_member(metrics, "cycles") || json_member(metrics, "normalized_cycles"))
+        reading->without_time = "cycles of single warps";
+    return sum;
+}
+
+/* Without recursion: each node that is looked at waits behind those around it. */
+static void proton_add_tree(struct proton_reading *reading, const struct json_node *root)
+{
+    struct call_sums *sums = reading->sums;
+    const struct json_node **waiting = NULL;
+    size_t count = 0, parent = SIZE_MAX;
+
+    ARRAY_ADD(waiting, count, root);
+    while (count > 0) {
+        const struct json_node *node = waiting[count - 1];
+        struct call_sum sum;
+
+        if (!node && parent == SIZE_MAX)
+            break;
+        if (!node) { /* behind the last of a scope */
+            count--;
+            if (sums->sums[parent].parent != SIZE_MAX)
+                add_to_scope(&sums->sums[sums->sums[parent].parent], &sums->sums[parent]);
+            parent = sums->sums[parent].parent;
+            continue;
+        }
+        waiting[count - 1] = parent == SIZE_MAX ? NULL : node->next;
+        if (node->kind != JSON_OBJECT)
+            continue;
+        sum = own_sum(reading, node);
+        sum.parent = parent;
+        sum.depth = parent == SIZE_MAX ? 0 : sums->sums[parent].depth + 1;
+        ARRAY_ADD(sums->sums, sums->count, sum);
+        parent = sums->count - 1;
+        ARRAY_ADD(waiting, count, json_items_of(node, "children"));
+    }
+    free(waiting);
+}
+
+static bool proton_read_tree(struct call_sums *sums, const struct json_node *root,
+                             struct error *error)
+{
+    struct proton_reading reading = {.sums = sums};
+    const struct json_node *tree = root && root->kind == JSON_ARRAY ? root->first : NULL;
+
+    if (!tree || !json_member(tree, "frame"))
+        return error_set(error, ERROR_INPUT,
+                         "not a profile of Proton: expected an array whose first element has a "
+                         "'frame'; name what proton.finalize() wrote");
+    for (const struct json_node *kinds = tree->next; kinds; kinds = kinds->next)
+        if (kinds->kind == JSON_OBJECT && !json_member(kinds, "frame"))
+            proton_describe_devices(sums, kinds);
+    proton_add_tree(&reading, tree);
+    if (sums->count > 0 && sums->sums[0].time_ns > 0)
+        return true;
+    return error_set(error, ERROR_NO_DATA,
+                     "a profile of Proton in which nothing was timed%s%s: record kernels between "
+                     "proton.start() and proton.finalize(), with the backend cupti or roctracer",
+                     reading.without_time ? ", which holds " : "",
+                     reading.without_time ? reading.without_time : "");
+}
+
+bool read_proton(struct call_sums *sums, const char *path, struct error *error)
+{
+    SCOPED(input_stream) input = {0};
+    struct arena tree = {0};
+    const struct json_node *root;
+    bool is_read = false;
+    size_t length;
+    char *text;
+
+    if (!input_stream_open(&input, path, false, error))
+        return false;
+    text = read_whole_stream(&input, &length, error);
+    if (!text)
+        return error_in(error, "'%s'", path);
+    root = json_tree_parse(&tree, text, length, error);
+    if (root)
+        is_read = proton_read_tree(sums, root, error);
+    arena_clear(&tree);
+    free(text);
+    return is_read || error_in(error, "'%s'", path);
+}

@@ -1,0 +1,20 @@
+/* Reads a profile of Proton, Triton's profiler: a tree of scopes and kernels with their times,
+ * FLOPs and bytes in the form of Hatchet, as JSON. */
+#ifndef FLOPLEDGER_READERS_PROTON_READ_PROTON_H
+#define FLOPLEDGER_READERS_PROTON_READ_PROTON_H
+
+#include "base/core/attributes.h"
+#include "base/core/error.h"
+#include "trace/call_sums.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Of the first bytes. */
+bool looks_like_proton(const char *head, size_t length);
+
+/* `sums` must be zeroed. Errors: ERROR_INPUT where the file cannot be read or is none;
+ * ERROR_NO_DATA where nothing in it was timed. */
+MUST_USE bool read_proton(struct call_sums *sums, const char *path, struct error *error);
+
+#endif

@@ -1,0 +1,240 @@
+/* Work of devices that a profiler summed up, in sections of a report. */
+#include "sections/kernels/call_sums_sections.h"
+
+#include "base/text/format.h"
+#include "sections/tally.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t sums_whole(double number)
+{
+    return number < 9e18 ? llround(number) : INT64_MAX;
+}
+
+static struct value sums_rate(double amount, double ns, bool is_flops)
+{
+    double rate = ns > 0 ? amount / (ns / 1e9) : 0;
+
+    if (!(amount > 0) || !(ns > 0))
+        return value_none();
+    return is_flops ? value_flops_per_second(rate) : value_bytes_per_second(rate);
+}
+
+/* ---- roofs ----------------------------------------------------------------------------------- */
+
+/* The least time that the FLOPs take at the peaks, in ns; 0 where a peak is not known. What of 32
+ * bits means TF32 or FP32, and FLOPs of no width, are not known. */
+static double compute_ns(const struct call_sum *sum, const struct device_peak *device)
+{
+    static const enum peak_type types[SUM_WIDTHS] = {PEAK_FP8, PEAK_BF16, PEAK_TYPE_COUNT,
+                                                     PEAK_FP64_MATRIX, PEAK_TYPE_COUNT};
+    double ns = 0;
+
+    for (int width = 0; width < SUM_WIDTHS; width++) {
+        if (!(sum->flops[width] > 0))
+            continue;
+        if (!device || types[width] == PEAK_TYPE_COUNT ||
+            device_peak_state(device, types[width]) != PEAK_KNOWN)
+            return 0;
+        ns += sum->flops[width] / device->peaks[types[width]] * 1e9;
+    }
+    return ns;
+}
+
+static const struct device_peak *peak_of(const struct call_sum *sum, const struct sums_peaks *peaks)
+{
+    return sum->device == SIZE_MAX ? NULL : peaks->devices[sum->device];
+}
+
+static double memory_ns(const struct call_sum *sum, const struct call_sums *sums)
+{
+    double rate = sum->device == SIZE_MAX ? 0 : sums->devices[sum->device].memory_bytes_per_second;
+
+    return rate > 0 ? sum->bytes / rate * 1e9 : 0;
+}
+
+static struct value sums_share_of_roof(double roof_ns, double ns)
+{
+    return roof_ns > 0 && ns > 0 ? value_fraction(roof_ns / ns) : value_none();
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static size_t longest_kernel(const struct call_sums *sums)
+{
+    size_t longest = 0;
+    double longest_ns = -1;
+
+    for (size_t i = 1; i < sums->count; i++)
+        if (sums->sums[i].is_kernel && sums->sums[i].time_ns > longest_ns) {
+            longest = i;
+            longest_ns = sums->sums[i].time_ns;
+        }
+    return longest;
+}
+
+const char *call_sums_headline(struct results *results, const struct call_sums *sums)
+{
+    const struct call_sum *all = &sums->sums[0];
+    const struct call_sum *longest = &sums->sums[longest_kernel(sums)];
+
+    return results_format(results,
+                          "%s of kernels, most of it %s (%s). The file sums up times: when the "
+                          "devices were idle, and how long a step took, is not in it",
+                          format_short_time(sums_whole(all->time_ns)).text, longest->name,
+                          format_fraction(longest->time_ns / all->time_ns).text);
+}
+
+static void add_device_numbers(struct results *results, struct section *section,
+                               const struct call_sums *sums, const struct sums_peaks *peaks)
+{
+    for (size_t i = 0; i < sums->device_count; i++) {
+        const struct call_sums_device *device = &sums->devices[i];
+        const char *name = results_format(results, "%s %s", device->kind, device->id);
+        const struct device_peak *peak = peaks->devices[i];
+
+        if (!(device->time_ns > 0))
+            continue;
+        section_add_number(
+            results, section,
+            (struct number){
+                results_format(results, "device_%zu_time", i), name,
+                value_time_ns(sums_whole(device->time_ns)),
+                results_format(results, "of kernels; %s%s",
+                               peak ? peak->name : "device not known: --device NAME",
+                               device->memory_bytes_per_second > 0 ? "" : ", bandwidth not told")});
+    }
+}
+
+/* ---- kernels by name ------------------------------------------------------------------------- */
+
+struct kernel_row {
+    struct call_sum sum;
+    size_t places; /* in the tree */
+};
+
+static int sums_compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct kernel_row *)a)->sum.name,
+                  ((const struct kernel_row *)b)->sum.name);
+}
+
+static int sums_compare_times(const void *a, const void *b)
+{
+    double left = ((const struct kernel_row *)a)->sum.time_ns;
+    double right = ((const struct kernel_row *)b)->sum.time_ns;
+
+    return left != right ? (left > right ? -1 : 1) : sums_compare_names(a, b);
+}
+
+/* Each kernel once, by time; free() them. */
+static struct kernel_row *kernels_by_name(const struct call_sums *sums, size_t *count)
+{
+    struct kernel_row *rows = zeroed_array(sums->count + 1, sizeof *rows);
+    size_t found = 0, kept = 0;
+
+    for (size_t i = 0; i < sums->count; i++)
+        if (sums->sums[i].is_kernel)
+            rows[found++] = (struct kernel_row){sums->sums[i], 1};
+    qsort(rows, found, sizeof *rows, sums_compare_names);
+    for (size_t i = 0; i < found; i++) {
+        if (kept == 0 || sums_compare_names(&rows[kept - 1], &rows[i]) != 0) {
+            rows[kept++] = rows[i];
+            continue;
+        }
+        rows[kept - 1].sum.time_ns += rows[i].sum.time_ns;
+        rows[kept - 1].sum.launches += rows[i].sum.launches;
+        rows[kept - 1].places++;
+    }
+    qsort(rows, kept, sizeof *rows, sums_compare_times);
+    *count = kept;
+    return rows;
+}
+
+#define SUMMED_KERNEL_COLUMNS(COLUMN)                                                              \
+    COLUMN("kernel", "kernel", UNIT_TEXT, 0, BAR_NONE, value_text(row->sum.name))                  \
+    COLUMN("total", "time", UNIT_TIME_NS, 0, BAR_NONE,                                             \
+           value_time_ns(sums_whole(row->sum.time_ns)))                                            \
+    COLUMN("share", "share", UNIT_FRACTION, 0, BAR, value_fraction(row->sum.time_ns / all_ns))     \
+    COLUMN("count", "launches", UNIT_COUNT, 1, BAR_NONE,                                           \
+           value_count(sums_whole(row->sum.launches)))                                             \
+    COLUMN("mean", "mean", UNIT_TIME_NS, 1, BAR_NONE,                                              \
+           row->sum.launches > 0 ? value_time_ns(sums_whole(row->sum.time_ns / row->sum.launches)) \
+                                 : value_none())                                                   \
+    COLUMN("places", "scopes", UNIT_COUNT, 2, BAR_NONE, value_count((int64_t)row->places))
+
+struct section *describe_summed_kernels(struct results *results, const struct call_sums *sums,
+                                        const struct sums_peaks *peaks)
+{
+    struct section *section =
+        section_new(results, "kernels", "Kernels", "Times of kernels, summed up by the profiler.");
+    size_t count;
+    struct kernel_row *rows = kernels_by_name(sums, &count);
+    struct table *table = section_add_table(results, section, "by_name", "By name",
+                                            COLUMNS_OF(SUMMED_KERNEL_COLUMNS));
+    double all_ns = sums->sums[0].time_ns;
+
+    add_device_numbers(results, section, sums, peaks);
+    for (size_t i = 0; i < count && i < peaks->top; i++) {
+        const struct kernel_row *row = &rows[i];
+
+        FILL_ROW(table_add_row(results, table, 0), SUMMED_KERNEL_COLUMNS);
+    }
+    table->rows_in_all = count;
+    free(rows);
+    return section;
+}
+
+/* ---- scopes ---------------------------------------------------------------------------------- */
+
+#define SUMMED_SCOPE_COLUMNS(COLUMN)                                                           \
+    COLUMN("scope", "scope", UNIT_TEXT, 0, BAR_NONE, value_text(sum->name))                    \
+    COLUMN("time", "time", UNIT_TIME_NS, 0, BAR_NONE, value_time_ns(sums_whole(sum->time_ns))) \
+    COLUMN("rate", "achieved", UNIT_FLOPS_PER_SECOND, 0, BAR_NONE,                             \
+           sums_rate(call_sum_flops(sum), sum->time_ns, true))                                 \
+    COLUMN("bandwidth", "memory", UNIT_BYTES_PER_SECOND, 0, BAR_NONE,                          \
+           sums_rate(sum->bytes, sum->time_ns, false))                                         \
+    COLUMN("intensity", "FLOPs per byte", UNIT_NUMBER, 1, BAR_NONE,                            \
+           sum->bytes > 0 && call_sum_flops(sum) > 0                                           \
+               ? value_number(call_sum_flops(sum) / sum->bytes)                                \
+               : value_none())                                                                 \
+    COLUMN("peak_share", "of peak", UNIT_FRACTION, 0, BAR_NONE,                                \
+           sums_share_of_roof(compute_ns(sum, peak_of(sum, peaks)), sum->time_ns))             \
+    COLUMN("bandwidth_share", "of bandwidth", UNIT_FRACTION, 0, BAR_NONE,                      \
+           sums_share_of_roof(memory_ns(sum, sums), sum->time_ns))
+
+/* Scopes with work inside them; the FLOPs of one without stand with no time to divide them by. */
+static bool is_shown(const struct call_sum *sum)
+{
+    return sum->depth > 0 && sum->time_ns > 0;
+}
+
+struct section *describe_summed_scopes(struct results *results, const struct call_sums *sums,
+                                       const struct sums_peaks *peaks)
+{
+    struct section *section = section_new(
+        results, "roofline", "Roofline",
+        "What the program says of its FLOPs and bytes, by the time of all kernels inside a scope: "
+        "kernels without FLOPs make the rate of a scope lower than that of the others in it.");
+    struct table *table =
+        section_add_table(results, section, "by_scope", "By scope, as they are nested",
+                          COLUMNS_OF(SUMMED_SCOPE_COLUMNS));
+    size_t count = 0;
+
+    for (size_t i = 0; i < sums->count; i++) {
+        const struct call_sum *sum = &sums->sums[i];
+
+        if (!is_shown(sum) || count++ >= peaks->top)
+            continue;
+        FILL_ROW(table_add_row(results, table, sum->depth - 1), SUMMED_SCOPE_COLUMNS);
+    }
+    table->rows_in_all = count;
+    if (sums->not_read > 0)
+        section_add_warning(results, section,
+                            results_format(results, "%lld values are no numbers that can be",
+                                           (long long)sums->not_read),
+                            NULL, NULL);
+    return section;
+}
