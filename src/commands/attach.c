@@ -231,11 +231,11 @@ const struct command attach_command = {
     .usage = "PID...",
     .description =
         "Records the next steps of programs that train with PyTorch and were not started by "
-        "'flopledger run'. The recorder is put into each process for that time: the process is "
-        "stopped for less than a millisecond and has to run the recorder's first lines at its "
-        "next step in Python; after the last step the recorder takes itself away again. What the "
-        "program computes stays the same to the bit. When this command is killed, the program "
-        "goes on, and the recorder leaves at its next step.\n\n"
+        "'flopledger run'. The recorder is put into each process for that time: it runs the "
+        "recorder's first lines at its next step in Python (from 3.14 on by itself; before that "
+        "it is stopped for less than a millisecond); after the last step the recorder takes itself "
+        "away again. What the program computes stays the same to the bit. When this command is "
+        "killed, the program goes on, and the recorder leaves at its next step.\n\n"
         "PID is a process that trains, or a launcher: all ranks below it are recorded in the same "
         "steps; workers of data loaders are left out. They must belong to the user who attaches, "
         "run CPython 3.10 or later, and the system must allow ptrace; where it does not, the "

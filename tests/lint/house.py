@@ -42,7 +42,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "function names defined more than once": (20, 20),
     "headers with one user beside their own .c": (36, 20),
     "comment lines in .c, %": (3.2, 8),
-    ".c files in src": (609, 400),
+    ".c files in src": (611, 400),
     "lines of .c in src": (132200, 82000),
     "lines of .c and .h in src": (152700, 96000),
     "places that decode a summary of a rank": (1, 1),

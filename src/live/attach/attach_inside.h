@@ -21,6 +21,8 @@ struct inside_folder {
     int place;           /* the folder it is in: what a process sees as its root goes with it */
     const char *path;    /* as this process sees it */
     const char *inside;  /* as that one does */
+    const char *text;    /* what it is to run, which lets no exception out */
+    const char *script;  /* a file that holds the text, as that process sees it */
     const char *capture; /* where it records, as this process sees it */
     bool is_own_capture; /* which is the folder of the run: what is recorded need not be brought
                             there */
@@ -39,9 +41,6 @@ struct inside_wish {
  * ERROR_FAILURE where there is no place that both may write to. */
 MUST_USE bool inside_folder_make(struct inside_folder *folder, struct arena *arena, long pid,
                                  const struct inside_wish *wish, struct error *error);
-
-/* What the process has to run: a text that lets no exception out. */
-const char *inside_folder_text(struct arena *arena, const struct inside_folder *folder);
 
 /* Where the room in the process is, for when nobody else can free it. */
 void inside_folder_note_room(const struct inside_folder *folder, uint64_t address, uint64_t bytes);

@@ -219,12 +219,36 @@ static bool hold_lock(struct inside_folder *folder, struct error *error)
                      strerror(errno));
 }
 
+/* Names of builtins may mean something else in the program's own module; Ctrl-C is the program's.
+ */
+static bool write_text_to_run(struct inside_folder *folder, struct arena *arena,
+                              struct error *error)
+{
+    char *text =
+        text_format("try:\n"
+                    " __import__('builtins').exec(__import__('builtins').open('%s/start.py'"
+                    ",encoding='utf-8').read(),{'FOLDER':'%s'})\n"
+                    "except KeyboardInterrupt:\n"
+                    " __import__('_thread').interrupt_main()\n"
+                    "except BaseException:\n"
+                    " pass\n",
+                    folder->inside, folder->inside);
+
+    folder->text = arena_copy_text(arena, text, strlen(text));
+    free(text);
+    folder->script = join_kept(arena, folder->inside, "run.py");
+    return write_text_file(folder->path, "run.py", folder->text) ||
+           error_set(error, ERROR_FAILURE, "cannot write into '%s': %s", folder->path,
+                     strerror(errno));
+}
+
 static bool fill_folder(struct inside_folder *folder, struct arena *arena,
                         const struct inside_wish *wish, struct error *error)
 {
     const char *start = join_kept(arena, folder->path, "start.py");
 
-    if (!hold_lock(folder, error) || !share_package(folder, arena, wish->places->package, error) ||
+    if (!hold_lock(folder, error) || !write_text_to_run(folder, arena, error) ||
+        !share_package(folder, arena, wish->places->package, error) ||
         !write_settings_file(folder, capture_inside(folder, arena, wish->places->capture), wish,
                              error))
         return false;
@@ -242,25 +266,6 @@ bool inside_folder_make(struct inside_folder *folder, struct arena *arena, long 
         return true;
     inside_folder_clear(folder);
     return false;
-}
-
-const char *inside_folder_text(struct arena *arena, const struct inside_folder *folder)
-{
-    /* Names of builtins may mean something else in the program's own module; Ctrl-C is the
-     * program's. */
-    char *text =
-        text_format("try:\n"
-                    " __import__('builtins').exec(__import__('builtins').open('%s/start.py'"
-                    ",encoding='utf-8').read(),{'FOLDER':'%s'})\n"
-                    "except KeyboardInterrupt:\n"
-                    " __import__('_thread').interrupt_main()\n"
-                    "except BaseException:\n"
-                    " pass\n",
-                    folder->inside, folder->inside);
-    const char *kept = arena_copy_text(arena, text, strlen(text));
-
-    free(text);
-    return kept;
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */

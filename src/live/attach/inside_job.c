@@ -27,8 +27,7 @@ struct inside_process {
     struct injection injection;
     struct inside_folder folder;
     enum inside_state state;
-    const char *why; /* nothing was recorded; NULL: it was */
-    const char *text;
+    const char *why;     /* nothing was recorded; NULL: it was */
     int64_t since_ms;    /* the last that was heard */
     int64_t retry_ms;    /* sent again then; 0: not */
     int64_t step_at;     /* its last step's end, ns of the monotonic clock */
@@ -85,12 +84,12 @@ static bool send_to_process(struct inside_job *job, struct inside_process *proce
     if (!injection_prepare(&process->injection, job->arena, process->pid, error) ||
         !inside_folder_make(&process->folder, job->arena, process->pid, wish, error))
         return false;
-    process->text = inside_folder_text(job->arena, &process->folder);
     if (!injection_make_room(&process->injection, job->arena, error))
         return false;
-    inside_folder_note_room(&process->folder, process->injection.room, INJECTION_ROOM_BYTES);
+    if (process->injection.room)
+        inside_folder_note_room(&process->folder, process->injection.room, INJECTION_ROOM_BYTES);
     process->since_ms = job_clock_ms();
-    return injection_send(&process->injection, process->text, error);
+    return injection_send(&process->injection, process->folder.text, process->folder.script, error);
 }
 
 /* ---- hearing -------------------------------------------------------------------------------- */
@@ -149,7 +148,7 @@ static void send_again(struct inside_job *job, struct inside_process *process)
     struct error error;
 
     process->retry_ms = 0;
-    if (!injection_send(&process->injection, process->text, &error))
+    if (!injection_send(&process->injection, process->folder.text, process->folder.script, &error))
         end_with_error(job, process, &error);
 }
 
@@ -372,6 +371,8 @@ static size_t put_away(struct inside_job *job, const char *capture, struct error
 
         if (process->injection.room && is_process_alive(process->pid))
             injection_free_room(&process->injection);
+        if (process->folder.path)
+            injection_withdraw(&process->injection, process->folder.script);
         if (process->folder.path && !inside_folder_collect(&process->folder, capture, error))
             process->why = error->message;
         inside_folder_clear(&process->folder);

@@ -20,187 +20,6 @@
 
 /* The interpreter in a process of Python, and where its functions are. */
 
-/* ---- symbols of an ELF file ------------------------------------------------------------------ */
-
-/* Where a library or program keeps its functions, by the file on disk. */
-
-#if defined(__x86_64__)
-enum { OWN_MACHINE = EM_X86_64 };
-#else
-enum { OWN_MACHINE = EM_AARCH64 };
-#endif
-
-/* `count` things of `size` bytes at `offset`; NULL where they don't lie within the file. */
-static const void *elf_part(const struct elf_file *file, uint64_t offset, uint64_t count,
-                            uint64_t size)
-{
-    if (offset > file->size || (size && count > (file->size - offset) / size))
-        return NULL;
-    return file->bytes + offset;
-}
-
-static bool elf_is_ours(const Elf64_Ehdr *head)
-{
-    return memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_ident[EI_CLASS] == ELFCLASS64 &&
-           head->e_ident[EI_DATA] == ELFDATA2LSB && head->e_machine == OWN_MACHINE &&
-           head->e_phentsize == sizeof(Elf64_Phdr);
-}
-
-/* Segment number `at`; false where there is none. */
-static bool elf_segment(const struct elf_file *file, size_t at, Elf64_Phdr *segment)
-{
-    Elf64_Ehdr head;
-    const unsigned char *all;
-
-    memcpy(&head, file->bytes, sizeof head);
-    all = elf_part(file, head.e_phoff, head.e_phnum, sizeof *segment);
-    if (!all || at >= head.e_phnum)
-        return false;
-    memcpy(segment, all + at * sizeof *segment, sizeof *segment);
-    return true;
-}
-
-static bool elf_check(struct elf_file *file)
-{
-    Elf64_Ehdr head;
-    Elf64_Phdr segment;
-
-    if (file->size < sizeof head)
-        return false;
-    memcpy(&head, file->bytes, sizeof head);
-    if (!elf_is_ours(&head))
-        return false;
-    for (size_t i = 0; elf_segment(file, i, &segment); i++) {
-        if (segment.p_type == PT_LOAD) {
-            file->first_address = segment.p_vaddr - segment.p_vaddr % 4096;
-            return true;
-        }
-    }
-    return false;
-}
-
-bool elf_file_open(struct elf_file *file, const char *path)
-{
-    struct stat about;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    void *bytes = MAP_FAILED;
-
-    *file = (struct elf_file){0};
-    if (descriptor < 0)
-        return false;
-    if (fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0)
-        bytes = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    close(descriptor);
-    if (bytes == MAP_FAILED)
-        return false;
-    file->bytes = bytes;
-    file->size = (size_t)about.st_size;
-    if (elf_check(file))
-        return true;
-    elf_file_clear(file);
-    return false;
-}
-
-void elf_file_clear(struct elf_file *file)
-{
-    union {
-        const unsigned char *bytes;
-        void *mapped;
-    } place = {.bytes = file->bytes};
-
-    if (place.mapped)
-        munmap(place.mapped, file->size);
-    *file = (struct elf_file){0};
-}
-
-/* ---- symbols -------------------------------------------------------------------------------- */
-
-struct symbol_table {
-    const unsigned char *symbols;
-    uint64_t count;
-    const char *names;
-    uint64_t names_bytes;
-};
-
-/* A section of symbols with its section of names. */
-static bool elf_symbol_table(const struct elf_file *file, const unsigned char *sections,
-                             size_t section_count, const Elf64_Shdr *section,
-                             struct symbol_table *table)
-{
-    Elf64_Shdr names;
-
-    if (section->sh_link >= section_count)
-        return false;
-    memcpy(&names, sections + section->sh_link * sizeof names, sizeof names);
-    table->count = section->sh_size / sizeof(Elf64_Sym);
-    table->symbols = elf_part(file, section->sh_offset, table->count, sizeof(Elf64_Sym));
-    table->names = elf_part(file, names.sh_offset, names.sh_size, 1);
-    table->names_bytes = names.sh_size;
-    return table->symbols && table->names;
-}
-
-static uint64_t symbol_table_find(const struct symbol_table *table, const char *name)
-{
-    size_t length = strlen(name) + 1; /* with its NUL */
-    Elf64_Sym symbol;
-
-    for (uint64_t i = 0; i < table->count; i++) {
-        memcpy(&symbol, table->symbols + i * sizeof symbol, sizeof symbol);
-        if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0 ||
-            symbol.st_name >= table->names_bytes || table->names_bytes - symbol.st_name < length)
-            continue;
-        if (memcmp(table->names + symbol.st_name, name, length) == 0)
-            return symbol.st_value;
-    }
-    return 0;
-}
-
-/* The address of a symbol that the file defines and shows to others (or, where it was not stripped,
- * of any it defines), as far behind the first loaded page; 0: it has none of that name. */
-static uint64_t elf_symbol(const struct elf_file *file, const char *name)
-{
-    Elf64_Ehdr head;
-    const unsigned char *sections;
-
-    memcpy(&head, file->bytes, sizeof head);
-    sections = elf_part(file, head.e_shoff, head.e_shnum, sizeof(Elf64_Shdr));
-    if (!sections || head.e_shentsize != sizeof(Elf64_Shdr))
-        return 0;
-    for (size_t i = 0; i < head.e_shnum; i++) {
-        struct symbol_table table;
-        Elf64_Shdr section;
-        uint64_t value;
-
-        memcpy(&section, sections + i * sizeof section, sizeof section);
-        if ((section.sh_type != SHT_DYNSYM && section.sh_type != SHT_SYMTAB) ||
-            !elf_symbol_table(file, sections, head.e_shnum, &section, &table))
-            continue;
-        value = symbol_table_find(&table, name);
-        if (value >= file->first_address && value)
-            return value - file->first_address;
-    }
-    return 0;
-}
-
-uint64_t elf_find_code(const struct elf_file *file, const void *pattern, size_t length)
-{
-    Elf64_Phdr segment;
-
-    for (size_t i = 0; elf_segment(file, i, &segment); i++) {
-        const unsigned char *code = elf_part(file, segment.p_offset, segment.p_filesz, 1);
-        const unsigned char *found;
-
-        if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X) || !code)
-            continue;
-        found = memmem(code, segment.p_filesz, pattern, length);
-        if (found)
-            return segment.p_vaddr + (uint64_t)(found - code) - file->first_address;
-    }
-    return 0;
-}
-
-/* ---- python target --------------------------------------------------------------------------- */
-
 /* Older ones have other functions, and the recorder does not run in them. */
 enum { OLDEST_MINOR = 10 };
 
@@ -262,17 +81,19 @@ static bool read_interpreter(struct python_target *target, struct arena *arena,
     struct elf_file file;
     uint64_t pending;
     uint64_t run;
+    uint64_t runtime;
 
     if (!elf_file_open(&file, process_path(arena, memory->pid, path)))
         return false;
     pending = elf_symbol(&file, "Py_AddPendingCall");
     run = elf_symbol(&file, "PyRun_SimpleString");
-    if (pending && run) {
+    runtime = elf_symbol(&file, "_PyRuntime");
+    runtime = runtime ? runtime : elf_section(&file, ".PyRuntime"); /* which stripping leaves */
+    if ((pending && run) || runtime) {
         target->library = path;
-        target->add_pending_call = base + pending;
+        target->add_pending_call = pending && run ? base + pending : 0;
         target->run_string = base + run;
-        target->runtime = elf_symbol(&file, "_PyRuntime");
-        target->runtime += target->runtime ? base : 0;
+        target->runtime = runtime ? base + runtime : 0;
         target->dump_threads = elf_symbol(&file, "_Py_DumpTracebackThreads");
         target->dump_threads += target->dump_threads ? base : 0;
         target->minor = minor_of_name(target_file_name(path));
@@ -364,12 +185,28 @@ static bool find_interpreter(struct python_target *target, struct arena *arena,
     return target->library || not_found(target, gone, is_pypy, error);
 }
 
+/* Whether it looks for what to run by itself; else it has to be made to, where it shows how. */
+static bool find_way_in(struct python_target *target, struct error *error)
+{
+    if (remote_script_find(&target->remote, &target->minor, target->pid, target->runtime) ==
+        REMOTE_IS_OFF)
+        return error_set(error, ERROR_NO_DATA,
+                         "process %ld was started with PYTHON_DISABLE_REMOTE_DEBUG or '-X "
+                         "disable-remote-debug', or its Python was built without remote "
+                         "debugging, which forbids it: start it without, or record it with "
+                         "'flopledger run'",
+                         target->pid);
+    if (!target->remote.name_bytes && !target->add_pending_call)
+        return not_found(target, NULL, false, error);
+    return true;
+}
+
 /* ERROR_NO_DATA with a reason where the interpreter is not found, or is none that is known. */
 static bool python_target_find(struct python_target *target, struct arena *arena,
                                const struct process_memory *memory, struct error *error)
 {
     *target = (struct python_target){.pid = memory->pid};
-    if (!find_interpreter(target, arena, memory, error))
+    if (!find_interpreter(target, arena, memory, error) || !find_way_in(target, error))
         return false;
     if (target->minor < OLDEST_MINOR)
         return error_set(error, ERROR_NO_DATA,
@@ -379,11 +216,6 @@ static bool python_target_find(struct python_target *target, struct arena *arena
         if (is_libc(memory->regions[i].path) && !is_gone(memory->regions[i].path))
             (void)read_libc(target, arena, memory, memory->regions[i].path);
     }
-    if (!target->libc)
-        return error_set(error, ERROR_NO_DATA,
-                         "process %ld has no library of C that is known (glibc, musl): it cannot "
-                         "be attached to; record it with 'flopledger run'",
-                         target->pid);
     return true;
 }
 
@@ -476,6 +308,11 @@ static bool call_in_process(const struct injection *injection, const struct trac
     enum traced_end end = TRACED_FAILED;
     bool is_stopped;
 
+    if (!injection->target.libc)
+        return error_set(error, ERROR_NO_DATA,
+                         "process %ld has no library of C that is known (glibc, musl): it cannot "
+                         "be attached to; record it with 'flopledger run'",
+                         injection->target.pid);
     if (!traced_thread_attach(&thread, injection->target.pid, error))
         return false;
     is_stopped = traced_thread_stop(&thread, is_unsafe, injection, STOP_MS);
@@ -504,7 +341,7 @@ static bool room_is_there(const struct injection *injection, struct arena *arena
            memory_region_at(&memory, place + INJECTION_ROOM_BYTES - 1) != NULL;
 }
 
-bool injection_make_room(struct injection *injection, struct arena *arena, struct error *error)
+static bool make_room(struct injection *injection, struct arena *arena, struct error *error)
 {
     const struct python_target *target = &injection->target;
 
@@ -535,6 +372,11 @@ bool injection_make_room(struct injection *injection, struct arena *arena, struc
                      target->pid, INJECTION_ROOM_BYTES >> 10);
 }
 
+bool injection_make_room(struct injection *injection, struct arena *arena, struct error *error)
+{
+    return injection->target.remote.name_bytes || make_room(injection, arena, error);
+}
+
 static bool write_text(const struct injection *injection, const char *text, struct error *error)
 {
     char path[64];
@@ -553,7 +395,8 @@ static bool write_text(const struct injection *injection, const char *text, stru
                      injection->target.pid, strerror(errno));
 }
 
-bool injection_send(struct injection *injection, const char *text, struct error *error)
+bool injection_send(struct injection *injection, const char *text, const char *path,
+                    struct error *error)
 {
     const struct python_target *target = &injection->target;
     const struct traced_call call = {
@@ -563,8 +406,16 @@ bool injection_send(struct injection *injection, const char *text, struct error 
         .stack_end = injection->room + INJECTION_ROOM_BYTES,
     };
 
+    if (target->remote.name_bytes)
+        return remote_script_send(&target->remote, target->pid, path, error);
     return strlen(text) < INJECTION_TEXT_MAX && write_text(injection, text, error) &&
            call_in_process(injection, &call, may_hold_lock, "Py_AddPendingCall", error);
+}
+
+void injection_withdraw(const struct injection *injection, const char *path)
+{
+    if (injection->target.remote.name_bytes)
+        remote_script_withdraw(&injection->target.remote, injection->target.pid, path);
 }
 
 void injection_free_room(struct injection *injection)
@@ -669,7 +520,7 @@ static const char *read_stacks_of(struct injection *injection, struct arena *are
                   injection->target.pid, strerror(errno));
         return NULL;
     }
-    if (injection_make_room(injection, arena, error) &&
+    if (make_room(injection, arena, error) &&
         write_stacks(injection, path, strstr(path, "/tmp/"), error))
         stacks = read_stacks_file(arena, descriptor);
     injection_free_room(injection);

@@ -1,5 +1,6 @@
 /* Has a process of Python run a few lines, in its main thread, at a point between two steps of the
- * interpreter: by a call of Py_AddPendingCall, which may be made at any time. */
+ * interpreter: Python 3.14 and later look for such lines by themselves; others are made to call
+ * Py_AddPendingCall, which may be done at any time. */
 #ifndef FLOPLEDGER_LIVE_INJECT_INJECTION_H
 #define FLOPLEDGER_LIVE_INJECT_INJECTION_H
 
@@ -15,9 +16,10 @@
 struct python_target {
     long pid;
     const char *library; /* that holds the interpreter, as the process sees it */
-    const char *libc;
-    int minor; /* of 3.MINOR; 0: the file does not tell */
-    uint64_t add_pending_call;
+    const char *libc;    /* NULL: none that is known */
+    int minor;           /* of 3.MINOR; 0: the file does not tell */
+    struct remote_script remote;
+    uint64_t add_pending_call; /* 0: not shown */
     uint64_t run_string;
     uint64_t runtime;       /* _PyRuntime; 0: not shown */
     uint64_t map_memory;    /* mmap of the library of C */
@@ -28,21 +30,6 @@ struct python_target {
                                lock; 0: not shown */
     uint64_t signal_return; /* its code that ends a signal's handler */
 };
-
-/* A 64-bit ELF file of this machine's kind, whole in memory. */
-struct elf_file {
-    const unsigned char *bytes; /* mapped */
-    size_t size;
-    uint64_t first_address; /* of its first loaded page, as the file has it */
-};
-
-/* False where the file cannot be read, or is no ELF file of this machine's kind. */
-bool elf_file_open(struct elf_file *file, const char *path);
-
-void elf_file_clear(struct elf_file *file);
-
-/* The first place in the code of the file where `pattern` stands, counted likewise; 0: none. */
-uint64_t elf_find_code(const struct elf_file *file, const void *pattern, size_t length);
 
 enum { INJECTION_TEXT_MAX = 4000 };
 
@@ -59,13 +46,19 @@ bool injection_process_is_stopped(long pid);
 MUST_USE bool injection_prepare(struct injection *injection, struct arena *arena, long pid,
                                 struct error *error);
 
-/* Makes room in the process. ERROR_FAILURE where the system forbids it. */
+/* Makes room in the process, where what is sent needs some. ERROR_FAILURE where the system forbids
+ * it. */
 MUST_USE bool injection_make_room(struct injection *injection, struct arena *arena,
                                   struct error *error);
 enum { INJECTION_ROOM_BYTES = 1 << 18 };
 
-/* Has it run `text`, soon: this comes back before. The text must let no exception out. */
-MUST_USE bool injection_send(struct injection *injection, const char *text, struct error *error);
+/* Has it run `text`, soon: this comes back before. The text must let no exception out. `path` is a
+ * file that holds it, too, as the process sees it. */
+MUST_USE bool injection_send(struct injection *injection, const char *text, const char *path,
+                             struct error *error);
+
+/* The file is no more to be looked at: it is removed next. */
+void injection_withdraw(const struct injection *injection, const char *path);
 
 /* The stacks of the process's threads in Python, as its faulthandler prints them: by the
  * interpreter's own function for that, which runs within the main thread wherever that is, in a

@@ -279,8 +279,9 @@ bool traced_thread_attach(struct traced_thread *thread, long tid, struct error *
     *thread = (struct traced_thread){.tid = tid, .memory = -1};
     if (!TRACED_REGISTERS_KNOWN)
         return error_set(error, ERROR_FAILURE,
-                         "attaching without KINETO_USE_DAEMON works on x86-64 only so far: start "
-                         "the job with KINETO_USE_DAEMON=1, or record it with 'flopledger run'");
+                         "on this machine's kind of processor only Python 3.14 and later can be "
+                         "attached to, where the system allows that, or a job that was started "
+                         "with KINETO_USE_DAEMON=1: or record it with 'flopledger run'");
     if (ptrace(PTRACE_SEIZE, (pid_t)tid, NULL, (long)PTRACE_O_TRACESYSGOOD) != 0)
         return tell_ptrace_refused(tid, errno, error);
     thread->is_attached = true;
