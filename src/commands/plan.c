@@ -11,7 +11,7 @@
 #include "pipeline/analyzed_rank.h"
 #include "pipeline/session.h"
 #include "sections/model/plan_sections.h"
-#include "sections/model/scaled_steps.h"
+#include "sections/model/scaled_parts.h"
 
 #include <math.h>
 #include <stddef.h>

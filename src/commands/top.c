@@ -4,7 +4,7 @@
 #include "base/text/terminal.h"
 #include "commands/command.h"
 #include "commands/watching_options.h"
-#include "live/top/top_page.h"
+#include "live/top/top_view.h"
 #include "pipeline/watched_job.h"
 
 #include <errno.h>

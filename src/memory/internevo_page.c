@@ -1,11 +1,9 @@
 /* Pages with a sunburst: rings of what is in what, as wide as its bytes. */
-#include "memory/internevo_page.h"
-
 #include "base/core/array.h"
 #include "base/core/attributes.h"
 #include "base/core/invariant.h"
 #include "base/text/format.h"
-#include "memory/internevo_tree.h"
+#include "memory/internevo.h"
 
 #include <math.h>
 #include <stdbool.h>

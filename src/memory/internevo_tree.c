@@ -1,8 +1,7 @@
 /* Bytes by dotted path, as InternEvo's memory profiler lays them out. */
-#include "memory/internevo_tree.h"
-
 #include "base/core/array.h"
 #include "base/text/prefix.h"
+#include "memory/internevo.h"
 
 #include <stdio.h>
 #include <stdlib.h>

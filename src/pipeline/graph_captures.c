@@ -9,7 +9,7 @@
 #include "pipeline/file_content.h"
 #include "ranks/rank_layout.h"
 #include "readers/open_trace.h"
-#include "trace/graphs/attribute_graphs.h"
+#include "trace/graphs/graph_matching.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "base/io/progress.h"
 #include "base/text/display_text.h"
 #include "base/text/owned_text.h"
-#include "memory/internevo_page.h"
+#include "memory/internevo.h"
 #include "output/results/metrics.h"
 #include "pipeline/input_files.h"
 #include "pipeline/output_place.h"
@@ -18,7 +18,6 @@
 #include "readers/memory_snapshot/cuda_memory_snapshot.h"
 #include "sections/memory/memory_sections.h"
 #include "sections/memory/snapshot_sections.h"
-#include "sections/memory/snapshot_timeline.h"
 #include "sections/ranks/ranks_overview.h"
 #include "sections/timeline/timeline_parts.h"
 

@@ -2,8 +2,8 @@
 #include "pipeline/rank_sections.h"
 
 #include "pipeline/recorded_memory.h"
+#include "sections/analysis.h"
 #include "sections/memory/memory_sections.h"
-#include "sections/run_analyses.h"
 #include "sections/timeline/timeline_parts.h"
 
 static void add_memory(struct results *results, const struct trace *trace,

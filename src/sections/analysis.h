@@ -68,4 +68,12 @@ struct analysis {
     struct section *(*run)(struct results *results, const struct analysis_input *input);
 };
 
+/* ---- runs every analysis of list.def on one trace ---- */
+
+/* Adds a rank to `results` with one section for each analysis that has something to say. */
+void run_analyses(struct results *results, const struct analysis_input *input);
+
+/* NULL-terminated, in the order they run. */
+const struct analysis *const *all_analyses(void);
+
 #endif

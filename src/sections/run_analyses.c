@@ -1,8 +1,7 @@
 /* Runs every analysis of list.def on one trace. */
-#include "sections/run_analyses.h"
-
 #include "critical_path/steps_path.h"
 #include "output/results/metrics.h"
+#include "sections/analysis.h"
 #include "sections/ranks/ranks_overview.h"
 #include "sections/step/clock_numbers.h"
 #include "sections/step/headline.h"

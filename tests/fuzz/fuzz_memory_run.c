@@ -2,7 +2,7 @@
  * beside it. */
 #include "base/core/attributes.h"
 #include "base/io/input_stream.h"
-#include "memory/internevo_page.h"
+#include "memory/internevo.h"
 #include "memory/memory_run.h"
 #include "memory/memory_what_if.h"
 #include "readers/reader.h"

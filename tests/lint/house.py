@@ -40,7 +40,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "binary searches by hand outside base/": (0, 0),
     "abort() outside base/": (0, 0),
     "function names defined more than once": (20, 20),
-    "headers with one user beside their own .c": (36, 20),
+    "headers with one user beside their own .c": (27, 20),
     "comment lines in .c, %": (3.2, 8),
     ".c files in src": (611, 400),
     "lines of .c in src": (132200, 82000),

@@ -1,13 +1,11 @@
 /* The page of `flopledger top`: a running job and its machine at one look. */
-#include "live/top/top_page.h"
-
 #include "base/core/arena.h"
 #include "base/core/attributes.h"
 #include "base/core/invariant.h"
 #include "base/text/display_text.h"
 #include "base/text/format.h"
 #include "base/text/text_wrap.h"
-#include "live/top/top_sections.h"
+#include "live/top/top_view.h"
 #include "live/training.h"
 
 #include <inttypes.h>

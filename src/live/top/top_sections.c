@@ -1,8 +1,7 @@
 /* What `flopledger top` shows of the machine. */
-#include "live/top/top_sections.h"
-
 #include "base/text/display_text.h"
 #include "base/text/format.h"
+#include "live/top/top_view.h"
 
 #include <math.h>
 #include <string.h>

@@ -27,4 +27,13 @@ void top_write_wrapped(FILE *output, const struct top_view *view, int indent,
 /* In `arena`; at most 511 characters. */
 const char *top_text(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/* ---- the page of `flopledger top`: a running job and its machine at one look ---- */
+
+void write_top_page(FILE *output, const struct top_view *view);
+
+/* ---- what `flopledger top` shows of the machine ---- */
+
+/* GPUs, processors, pressure, disks, networks; and what could not be measured. */
+void write_top_machine(FILE *output, struct arena *arena, const struct top_view *view);
+
 #endif

@@ -1,8 +1,7 @@
 /* Finds the processes of a database of rocprofv3: those whose rows stand in tables of device work.
  */
-#include "readers/rocprof/rocpd_parts.h"
-
 #include "base/text/prefix.h"
+#include "readers/rocprof/rocprof_reading.h"
 
 #include <sqlite3.h>
 #include <stdio.h>

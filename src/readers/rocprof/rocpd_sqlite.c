@@ -8,7 +8,6 @@
 #include "base/json/json_walk.h"
 #include "base/text/prefix.h"
 #include "readers/reader.h"
-#include "readers/rocprof/rocpd_parts.h"
 #include "readers/rocprof/rocprof_reading.h"
 #include "readers/sqlite/sqlite_input.h"
 

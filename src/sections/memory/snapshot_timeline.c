@@ -1,9 +1,8 @@
 /* A snapshot's memory over time, for reports that can draw it. */
-#include "sections/memory/snapshot_timeline.h"
-
 #include "base/core/hash_map.h"
 #include "base/core/invariant.h"
 #include "base/text/format.h"
+#include "sections/memory/memory_sections.h"
 #include "sections/timeline/timeline_parts.h"
 
 #include <stdlib.h>

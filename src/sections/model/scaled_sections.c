@@ -1,6 +1,6 @@
 /* What `flopledger plan --from` says: the planned step, and its parts beside the recorded ones. */
 #include "output/results/metrics.h"
-#include "sections/model/scaled_steps.h"
+#include "sections/model/scaled_parts.h"
 
 #include <math.h>
 

@@ -1,6 +1,4 @@
 /* Recorded steps, planned with another batch, sequence or device. */
-#include "sections/model/scaled_steps.h"
-
 #include "base/core/array.h"
 #include "base/core/large_array.h"
 #include "cost/flops/count_flops.h"
@@ -8,6 +6,7 @@
 #include "cost/plan/plan_operators.h"
 #include "ledger/collective_call.h"
 #include "ledger/step_finder.h"
+#include "sections/model/scaled_parts.h"
 #include "trace/recorder_words.h"
 
 #include <math.h>

@@ -4,8 +4,6 @@
  * of a graph gets a copy of the events around its captured launches, on a thread of its own, one
  * nanosecond from each begin or end to the next. Such a copy says what ran, not how long a host
  * took. */
-#include "trace/graphs/attribute_graphs.h"
-
 #include "base/core/array.h"
 #include "base/core/invariant.h"
 #include "base/core/large_array.h"

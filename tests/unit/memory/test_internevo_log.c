@@ -1,7 +1,6 @@
 /* memory.log and the pages, as InternEvo's SimpleMemoryProfiler has them. */
 #include "base/core/attributes.h"
-#include "memory/internevo_page.h"
-#include "memory/internevo_tree.h"
+#include "memory/internevo.h"
 #include "support_memory.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 #include "base/core/attributes.h"
 #include "memory/snapshot_owners.h"
 #include "memory/snapshot_places.h"
-#include "sections/memory/snapshot_timeline.h"
+#include "sections/memory/memory_sections.h"
 #include "sections/timeline/timeline_parts.h"
 #include "support_memory.h"
 #include "support_snapshot.h"

@@ -1,7 +1,7 @@
 /* All ranks side by side. */
 #include "ranks/rank_digest.h"
+#include "sections/analysis.h"
 #include "sections/ranks/ranks_overview.h"
-#include "sections/run_analyses.h"
 #include "support_trace.h"
 
 #include <setjmp.h>

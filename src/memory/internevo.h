@@ -1,12 +1,16 @@
-/* Bytes by dotted path, as InternEvo's memory profiler lays them out: each part of a path is a
- * node, in the order in which it was first named. */
-#ifndef FLOPLEDGER_MEMORY_INTERNEVO_TREE_H
-#define FLOPLEDGER_MEMORY_INTERNEVO_TREE_H
+/* What InternEvo's memory profiler writes of a run: its trees, and the pages of them. */
+#ifndef FLOPLEDGER_MEMORY_INTERNEVO_H
+#define FLOPLEDGER_MEMORY_INTERNEVO_H
 
 #include "base/core/string_pool.h"
 #include "memory/memory_run.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+
+/* Bytes by dotted path, as InternEvo's memory profiler lays them out: each part of a path is a
+ * node, in the order in which it was first named. */
 
 #define NO_NODE UINT32_MAX
 
@@ -49,5 +53,29 @@ void internevo_tree_fill(struct internevo_tree *tree, const struct memory_run *r
 int64_t internevo_tree_bytes(const struct internevo_tree *tree);
 
 void internevo_tree_clear(struct internevo_tree *tree);
+
+/* Which files InternEvo's own profiler leaves: memory.log, and beside it five pages with a sunburst
+ * each, drawn here as SVG: they need no network and no script. */
+
+/* One record at the start, at each end of a forward and of a backward, at each end of a step, and
+ * wherever the program asked for one. Write errors show in ferror(output). */
+void internevo_log_write(FILE *output, const struct memory_run *run, int32_t device);
+
+enum internevo_page {
+    INTERNEVO_SUMMARY,
+    INTERNEVO_PAGE_PARAMS,
+    INTERNEVO_PAGE_GRADS,
+    INTERNEVO_PAGE_OS,
+    INTERNEVO_PAGE_ACTIVATION,
+};
+enum { INTERNEVO_PAGE_COUNT = INTERNEVO_PAGE_ACTIVATION + 1 };
+
+const char *internevo_page_file(enum internevo_page page); /* "summary_sunburst.html" */
+
+/* Parameters and optimizer state as at the end of the recording; gradients at the end of a backward
+ * and activations at the end of a forward, where there are most of them. Write errors show in
+ * ferror(output). */
+void internevo_page_write(FILE *output, const struct memory_run *run, int32_t device,
+                          enum internevo_page page);
 
 #endif
