@@ -16,6 +16,7 @@ struct serve_settings {
     int64_t port;
     const char *address;
     const char *root;
+    const char *ras;
     struct peak_settings peaks;
 };
 
@@ -36,6 +37,7 @@ static const struct option serve_options[] = {
              "reached from this machine alone)"},
     WATCHED_PEAK_OPTION(struct serve_settings),
     WATCHED_ROOT_OPTION(struct serve_settings),
+    WATCHED_RAS_OPTION(struct serve_settings),
     {0},
 };
 
@@ -67,6 +69,7 @@ static bool run_serve(int count, char **arguments, struct error *error)
         return error_set(error, ERROR_USAGE, "one PID or CAPTURE is wanted, and '%s' is a second",
                          arguments[1]);
     job.peaks = settings.peaks;
+    job.ras = settings.ras;
     if (!watched_job_open(&job, count > 0 ? arguments[0] : NULL, settings.root, error))
         return false;
     sigemptyset(&signals);
@@ -90,10 +93,10 @@ const struct command serve_command = {
     .description =
         "Answers GET /metrics with what 'flopledger top' shows of a running job and of this "
         "machine, as OpenMetrics or in the older text format of Prometheus, whichever is asked "
-        "for; GET /healthz says ok. It only reads files, at most once a second however often it is "
-        "asked: the program does not notice. A request that takes over 10 seconds is ended. PID "
-        "and CAPTURE are as of 'flopledger trace'; without a capture the machine alone is told "
-        "of.\n\n"
+        "for; GET /healthz says ok. But for --ras it only reads files, at most once a second "
+        "however often it is asked: the program does not notice. A request that takes over 10 "
+        "seconds is ended. PID and CAPTURE are as of 'flopledger trace'; without a capture the "
+        "machine alone is told of.\n\n"
         "contrib/prometheus has alert rules, and contrib/grafana a dashboard.",
     .examples = "flopledger serve\n"
                 "    on http://127.0.0.1:9855/metrics\n"

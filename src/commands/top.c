@@ -23,6 +23,7 @@ struct top_settings {
     int64_t interval_s;
     int64_t width;
     const char *root;
+    const char *ras;
     int64_t planned_steps;
     struct peak_settings peaks;
 };
@@ -56,6 +57,7 @@ static const struct option top_options[] = {
      .maximum = 1000,
      .help = "columns of the page (default: those of the terminal, 80 without one)"},
     WATCHED_ROOT_OPTION(struct top_settings),
+    WATCHED_RAS_OPTION(struct top_settings),
     {0},
 };
 
@@ -232,6 +234,7 @@ static bool run_top(int count, char **arguments, struct error *error)
         return error_set(error, ERROR_USAGE, "one PID or CAPTURE is wanted, and '%s' is a second",
                          arguments[1]);
     job.peaks = settings.peaks;
+    job.ras = settings.ras;
     if (!watched_job_open(&job, count > 0 ? arguments[0] : NULL, settings.root, error))
         return false;
     if (settings.is_once || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))

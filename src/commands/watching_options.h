@@ -5,7 +5,7 @@
 #include "commands/peak_options.h"
 
 /* Lines of an option table for a struct of settings `type` that has a struct peak_settings `peaks`
- * and a const char *root. */
+ * and two texts, root and ras. */
 #define WATCHED_PEAK_OPTION(type)                                                                  \
     {                                                                                              \
         .name = "peak", .kind = OPTION_PARSED, .metavar = "TFLOPS[:DTYPE]",                        \
@@ -16,6 +16,11 @@
     {                                                                                             \
         .name = "root", .kind = OPTION_TEXT, .metavar = "FOLDER", .offset = offsetof(type, root), \
         .help = "read /proc and /sys below FOLDER, as a container may have the machine's"         \
+    }
+#define WATCHED_RAS_OPTION(type)                                                                 \
+    {                                                                                            \
+        .name = "ras", .kind = OPTION_TEXT, .metavar = "ADDRESS", .offset = offsetof(type, ras), \
+        .help = "ask NCCL's RAS every 10 s, too: 'localhost' is where NCCL has it (port 28028)"  \
     }
 
 #endif

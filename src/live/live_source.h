@@ -5,6 +5,7 @@
 #ifndef FLOPLEDGER_LIVE_LIVE_SOURCE_H
 #define FLOPLEDGER_LIVE_LIVE_SOURCE_H
 
+#include "base/core/error.h"
 #include "live/live_sample.h"
 
 struct live_source {
@@ -28,5 +29,17 @@ struct live_machine {
 void live_machine_start(struct live_machine *machine, const char *root);
 void live_machine_sample(struct live_machine *machine, struct live_samples *samples);
 void live_machine_clear(struct live_machine *machine);
+
+/* NCCL's RAS, which is asked only where that is wished: it is a server of the job. */
+struct ras_watch;
+
+/* Asks at `address` (as of ask_ras), which must outlive it, and then every 10 s beside what the
+ * caller does. NULL with `error` set where that is no address. */
+struct ras_watch *ras_watch_start(const char *address, struct error *error);
+
+/* What it told last, or a note that it does not answer. */
+void ras_watch_sample(struct ras_watch *watch, struct live_samples *samples);
+
+void ras_watch_stop(struct ras_watch *watch);
 
 #endif

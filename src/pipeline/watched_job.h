@@ -12,6 +12,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* A rule of --on that has asked for windows. */
+struct watched_rule {
+    const char *text;
+    int64_t window_count;
+};
+
 /* Zeroed is closed. */
 struct watched_job {
     struct arena arena;
@@ -19,6 +25,13 @@ struct watched_job {
     struct job_records records;
     struct live_machine machine;
     struct peak_settings peaks;
+    const char *ras; /* the address of NCCL's RAS; NULL: it is not asked */
+    struct ras_watch *ras_watch;
+    struct watched_rule *rules; /* [rule_count] that have asked for windows, in the arena */
+    size_t rule_count;
+    int64_t window_count;   /* that they have asked for */
+    const char *newest_why; /* of these; NULL: none */
+    int64_t newest_step;
     char *trace;           /* that the model's FLOPs were last counted from */
     int64_t ideal_step_ns; /* what they take at the device's peak; 0: not known */
     const char *mfu_needs; /* why the MFU is not known; NULL where it is */

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.request
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -140,6 +142,16 @@ class AskingTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="flv-")
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
+
+    def record(self, number: int, steps: int, ago_s: float) -> None:
+        capture = str(self.folder / "captures" / "run" / "now")
+        record = StepRecord(capture, StepRecordFile())
+        record.open(number, 2, number)
+        self.addCleanup(record.writer.close)
+        end = time.monotonic_ns() - int(ago_s * 1e9)
+        for step in range(1, steps + 1):
+            at = end - (steps - step) * STEP_NS
+            record.append(step_record.STEP, 0, step, at - STEP_NS, at)
 
     def ask(
         self, looks: list[str], *words: Any, knows_json: bool = True, code: int = 0
@@ -280,16 +292,6 @@ class RasTest(AskingTest):
 class StepsTest(AskingTest):
     """Step records that this process holds, as a program that trains does."""
 
-    def record(self, number: int, steps: int, ago_s: float) -> None:
-        capture = str(self.folder / "captures" / "run" / "now")
-        record = StepRecord(capture, StepRecordFile())
-        record.open(number, 2, number)
-        self.addCleanup(record.writer.close)
-        end = time.monotonic_ns() - int(ago_s * 1e9)
-        for step in range(1, steps + 1):
-            at = end - (steps - step) * STEP_NS
-            record.append(step_record.STEP, 0, step, at - STEP_NS, at)
-
     def test_since_when_a_rank_ends_no_step(self) -> None:
         self.record(0, 20, 40)
         self.record(1, 19, 41)
@@ -356,6 +358,77 @@ class StepsTest(AskingTest):
         self.record(1, 20, 0.1)
         headline, _ = self.told([answer([rank(n, (1, 20)) for n in range(2)])])
         self.assertIn("nothing hangs", headline)
+
+
+class WatchTest(AskingTest):
+    """The same at /metrics and on the page of top, with the windows that rules asked for."""
+
+    def look(self, *words: str, code: int = 0) -> str:
+        done = subprocess.run(
+            [str(PROGRAM), *words], capture_output=True, text=True, check=False, cwd=self.folder
+        )
+        self.assertEqual(done.returncode, code, done.stderr)
+        return " ".join((done.stdout + done.stderr).split())
+
+    def metrics(self, *words: str) -> str:
+        serving = subprocess.Popen(
+            [PROGRAM, "serve", "--port", "0", *words],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+        )
+        assert serving.stdout is not None
+        address = re.search(r"http://\S+", serving.stdout.readline())
+        assert address
+        try:
+            return urllib.request.urlopen(address[0]).read().decode()
+        finally:
+            serving.terminate()
+            serving.wait()
+            serving.stdout.close()
+
+    def ask_for_window(self, number: int, rule: str, why: str, step: int) -> None:
+        folder = self.folder / "captures" / "run" / "now" / "triggers"
+        folder.mkdir(parents=True, exist_ok=True)
+        asked = {"rule": rule, "why": why, "rank": 0, "step": step}
+        (folder / f"{number}.json").write_text(json.dumps(asked))
+
+    def test_what_ras_and_rules_tell_is_shown(self) -> None:
+        self.record(0, 20, 0.2)
+        self.ask_for_window(1, "step_time>1.5*median", "step 7 took 520 ms", 7)
+        self.ask_for_window(2, "memory_growth>20", "memory grew by 1 %", 9)
+        self.ask_for_window(4, "mfu<1", "not there yet: 3 is missing", 11)
+        ranks = [rank(n, (3, 1204 if n == 3 else 1205)) for n in range(7)]
+        ras = Ras([answer(ranks, [lost(7, True)])])
+        ras.start()
+        self.addCleanup(ras.socket.close)
+        shown = self.look("top", "--once", "--ras", ras.address)
+        self.assertIn(
+            "NCCL: 1 communicator: 7 ranks run, 1 rank dead, 1 rank behind in AllReduce", shown
+        )
+        self.assertIn("2 windows by --on; the last because memory grew by 1 %", shown)
+        text = self.metrics("--ras", ras.address)
+        for line in (
+            "flopledger_nccl_ras_up 1",
+            "flopledger_nccl_communicators 1",
+            'flopledger_nccl_ranks{state="runs"} 7',
+            'flopledger_nccl_ranks{state="dead"} 1',
+            'flopledger_nccl_ranks_behind{operation="AllReduce"} 1',
+            'flopledger_nccl_ranks_behind{operation="Broadcast"} 0',
+            'flopledger_nccl_operations_total{operation="AllReduce"} 1205',
+            'flopledger_triggered_windows_total{rule="step_time>1.5*median"} 1',
+            'flopledger_last_trigger_step{why="memory grew by 1 %"} 9',
+        ):
+            self.assertIn("\n" + line + "\n", text)
+
+    def test_where_ras_does_not_answer_the_rest_is_shown(self) -> None:
+        self.record(0, 20, 0.2)
+        shown = self.look("top", "--once", "--ras", "127.0.0.1:9")
+        self.assertRegex(shown, "rank .* 20 .* nothing answers at 127.0.0.1:9")
+        self.assertNotIn("NCCL:", shown)
+        self.assertIn("\nflopledger_nccl_ras_up 0\n", self.metrics("--ras", "127.0.0.1:9"))
+        self.assertNotIn("flopledger_nccl", self.metrics())
+        self.assertIn("HOST:PORT", self.look("top", "--ras", "127.0.0.1:x", code=2))
 
 
 if __name__ == "__main__":

@@ -356,6 +356,22 @@ static void write_time_left(FILE *output, int64_t planned, const struct rank_pro
                 format_count(planned).text, shown_time(step_ns).text);
 }
 
+/* Windows that a rule of --on asked for: how many, and why the newest. */
+static void write_triggers(FILE *output, const struct top_view *view)
+{
+    const struct live_sample *last =
+        live_find(view->now, "flopledger_last_trigger_step", NULL, NULL);
+    double windows = 0;
+
+    for (size_t i = 0; i < view->now->count; i++) {
+        if (strcmp(view->now->samples[i].family->name, "flopledger_triggered_windows") == 0)
+            windows += view->now->samples[i].value;
+    }
+    if (last)
+        fprintf(output, "%.0f window%s by --on; the last because %s\n", windows,
+                windows == 1 ? "" : "s", show_text(live_label_of(last, "why")).text);
+}
+
 static void top_page_write_job(FILE *output, const struct top_view *view)
 {
     struct job_so_far so_far = sum_up_job(view->records);
@@ -374,6 +390,7 @@ static void top_page_write_job(FILE *output, const struct top_view *view)
     write_parts(output, &first->progress);
     write_between(output, &first->progress);
     write_energy(output, &first->progress);
+    write_triggers(output, view);
     if (view->mfu_needs)
         fprintf(output, "MFU: not known: %s\n", view->mfu_needs);
 }

@@ -260,10 +260,53 @@ static void write_flows(FILE *output, const struct top_view *view)
     }
 }
 
+/* "runs" of one rank, "run" of several. */
+static int length_of_state(const char *state, bool is_plural)
+{
+    size_t length = strlen(state);
+
+    return (int)length - (is_plural && length > 0 && state[length - 1] == 's');
+}
+
+/* What NCCL's RAS tells: of ranks those in trouble, and of collectives those that some lack. */
+static void write_ras(FILE *output, const struct top_view *view)
+{
+    const struct live_sample *count =
+        live_find(view->now, "flopledger_nccl_communicators", NULL, NULL);
+    const char *separator = ": ";
+
+    if (!count)
+        return;
+    fprintf(output, "NCCL: %.0f communicator%s", count->value, count->value == 1 ? "" : "s");
+    for (size_t i = 0; i < view->now->count; i++) {
+        const struct live_sample *sample = &view->now->samples[i];
+        const char *name = sample->family->name;
+        const char *plural = sample->value == 1 ? "" : "s";
+
+        if (sample->value <= 0)
+            continue;
+        if (strcmp(name, "flopledger_nccl_ranks") == 0)
+            fprintf(output, "%s%.0f rank%s %.*s", separator, sample->value, plural,
+                    length_of_state(live_label_of(sample, "state"), *plural),
+                    live_label_of(sample, "state"));
+        else if (strcmp(name, "flopledger_nccl_ranks_behind") == 0)
+            fprintf(output, "%s%.0f rank%s behind in %s", separator, sample->value, plural,
+                    live_label_of(sample, "operation"));
+        else if (strcmp(name, "flopledger_nccl_lost_processes") == 0)
+            fprintf(output, "%s%.0f process%s %s", separator, sample->value, *plural ? "es" : "",
+                    live_label_of(sample, "state"));
+        else
+            continue;
+        separator = ", ";
+    }
+    fputc('\n', output);
+}
+
 static void write_host(FILE *output, const struct top_view *view)
 {
     SCOPED(arena) arena = {0};
 
+    write_ras(output, view);
     write_processors(output, view);
     write_pressure(output, view);
     write_flows(output, view);
