@@ -2,7 +2,7 @@
 #include "base/core/attributes.h"
 #include "commands/attribution_options.h"
 #include "commands/command.h"
-#include "commands/model_flops.h"
+#include "commands/model_options.h"
 #include "commands/page_options.h"
 #include "output/reports/write_report.h"
 #include "pipeline/session.h"
@@ -15,6 +15,7 @@
 struct flops_settings {
     struct page_settings page;
     struct model_settings model;
+    struct rates_option rates;
     struct step_range steps;
     struct capture_choice captures;
     int64_t depth;
@@ -99,11 +100,20 @@ static bool flops_count_in(struct session *session, const struct flops_settings 
            print_session(session, settings->rank, &settings->page, error);
 }
 
+static bool count_model(struct flops_settings *settings, struct error *error)
+{
+    bool is_done = rates_option_read(&settings->rates, &settings->model.peaks, error) &&
+                   print_model_flops(&settings->model, &settings->page, error);
+
+    rates_option_clear(&settings->rates);
+    return is_done;
+}
+
 /* A model instead of traces; its options are of no use without it. */
 static bool check_model_options(const struct flops_settings *settings, int operands,
                                 const char *first, struct error *error)
 {
-    const char *option = option_of_model(&settings->model);
+    const char *option = settings->rates.path ? "--rates" : option_of_model(&settings->model);
 
     if (settings->model.config && operands > 0)
         return error_set(error, ERROR_USAGE,
@@ -131,17 +141,16 @@ static bool run_flops(int count, char **arguments, struct error *error)
 
     if (!parse_options(flops_options, &settings, arguments, &count, error))
         return false;
-    if (!check_output(&settings.page,
-                      &(struct output_inputs){
-                          arguments,
-                          count,
-                          {settings.formulas, settings.model.config, settings.model.rates.path}},
-                      error))
+    if (!check_output(
+            &settings.page,
+            &(struct output_inputs){
+                arguments, count, {settings.formulas, settings.model.config, settings.rates.path}},
+            error))
         return false;
     if (!check_model_options(&settings, count, count > 0 ? arguments[0] : "", error))
         return false;
     if (settings.model.config)
-        return print_model_flops(&settings.model, &settings.page, error);
+        return count_model(&settings, error);
     if (settings.formulas && !user_formulas_read(&wanted.formulas, settings.formulas, error))
         return false;
     wanted.is_deepspeed = strcmp(report_names[settings.page.format], "deepspeed") == 0;

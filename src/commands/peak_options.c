@@ -129,6 +129,31 @@ bool resolve_device(struct peak_settings *peaks, const struct device_option *dev
                      name, match.how);
 }
 
+const char step_time_accepted[] = "a time of more than 0 (1.23s, 850ms, 1.23)";
+
+bool parse_step_time(const char *text, void *field)
+{
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"min", 60e9}};
+    int64_t *time_ns = field;
+    char *behind;
+    double number = strtod(text, &behind);
+
+    if (behind == text || !isfinite(number))
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        double ns = number * units[i].ns;
+
+        if (strcmp(behind, units[i].unit) == 0 && ns >= 1.0 && ns < 1e18) {
+            *time_ns = llround(ns);
+            return true;
+        }
+    }
+    return false;
+}
+
 bool rates_option_read(struct rates_option *option, struct peak_settings *peaks,
                        struct error *error)
 {

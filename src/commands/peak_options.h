@@ -23,6 +23,10 @@ bool parse_precision(const char *text, void *field);
 /* Into a const struct convention *. */
 bool parse_convention(const char *text, void *field);
 
+/* For OPTION_PARSED: "1.23s", "850ms", "1.23" (seconds), into an int64_t of nanoseconds. */
+bool parse_step_time(const char *text, void *field);
+extern const char step_time_accepted[];
+
 extern const char device_accepted[];
 extern const char peak_accepted[];
 extern const char precision_accepted[];

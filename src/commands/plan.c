@@ -1,49 +1,14 @@
 /* `flopledger plan --model`: what a training step will take, before it runs. */
 #include "commands/command.h"
-#include "commands/model_settings.h"
+#include "commands/model_options.h"
 #include "commands/page_options.h"
-#include "cost/architectures/read_architecture.h"
-#include "cost/architectures/serving_cost.h"
-#include "cost/devices/find_device_peak.h"
-#include "cost/plan/plan_search.h"
 #include "output/reports/write_report.h"
-#include "output/results/metrics.h"
-#include "pipeline/analyzed_rank.h"
-#include "pipeline/session.h"
-#include "sections/model/plan_sections.h"
-#include "sections/model/scaled_parts.h"
+#include "pipeline/subcommands.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct plan_from {
-    char *path; /* a trace or a capture */
-    struct scaled_request request;
-    const struct page_settings *page;
-};
-
-struct plan_settings {
-    struct page_settings page;
-    struct model_settings model;
-    struct plan_from from;
-    int64_t chunks;
-    int64_t context;
-    int64_t micro;
-    int64_t node;
-    int64_t gradient_bytes;
-    double network; /* GB/s of a node */
-    struct plan_bill bill;
-    double launch; /* microseconds */
-    int attention;
-    bool splits_sequence;
-    bool hides_gradients;
-    bool hides_tensor;
-    bool is_uneven;
-    bool is_eager;
-    bool searches;
-};
 
 static const char *const attention_names[] = {"flash", "flash1", "unfused", NULL};
 
@@ -70,7 +35,13 @@ static bool parse_batch_change(const char *text, void *field)
     return true;
 }
 
-#define FIELD(name) .offset = offsetof(struct plan_settings, name)
+struct plan_settings {
+    struct page_settings page;
+    struct rates_option rates;
+    struct plan_wanted wanted;
+};
+
+#define FIELD(name) .offset = offsetof(struct plan_settings, wanted.name)
 #define PLAN_NUMBER(name_, field, most, help_)                                             \
     {                                                                                      \
         .name = name_, .kind = OPTION_INTEGER, .metavar = "N", FIELD(field), .minimum = 1, \
@@ -92,13 +63,13 @@ static const struct option plan_options[] = {
     {.name = "from",
      .kind = OPTION_TEXT,
      .metavar = "TRACE",
-     FIELD(from.path),
+     FIELD(recording),
      .help = "plan from a recorded run (a trace or a capture): with --batch, --seq, --device, "
              "--devices, --tp or --pp as what shall be another"},
     {.name = "batch",
      .kind = OPTION_PARSED,
      .metavar = "N|FACTORx",
-     FIELD(from.request),
+     FIELD(request),
      .parse = parse_batch_change,
      .accepts = batch_change_accepted,
      .help = "with --from: samples of a device in a pass of the model, or how many times as many "
@@ -109,7 +80,7 @@ static const struct option plan_options[] = {
      .metavar = "NAME",
      FIELD(model.device),
      .help = "what the devices are (\"H100 SXM\"; see 'flopledger device')"},
-    RATES_OPTION(struct plan_settings, model.rates,
+    RATES_OPTION(struct plan_settings, rates,
                  "what matmuls and memory of such a device reached, as 'flopledger device "
                  "--measure FILE' measured it (default: what its generation reaches)"),
     PLAN_NUMBER("devices", model.devices, 1 << 20,
@@ -220,274 +191,17 @@ static bool plan_needs(const struct plan_settings *settings, struct error *error
         const char *name;
         const char *what;
     } needed[] = {
-        {settings->model.config, "--model FILE", "the config.json of the model"},
-        {settings->model.device, "--device NAME", "what it runs on"},
-        {settings->model.batch > 0, "--global-batch N", "samples of a step of all devices"},
+        {settings->wanted.model.config, "--model FILE", "the config.json of the model"},
+        {settings->wanted.model.device, "--device NAME", "what it runs on"},
+        {settings->wanted.model.batch > 0, "--global-batch N", "samples of a step of all devices"},
     };
-    size_t count = sizeof needed / sizeof needed[0] - (settings->model.context > 0 ? 1 : 0);
+    size_t count = sizeof needed / sizeof needed[0] - (settings->wanted.model.context > 0 ? 1 : 0);
 
     for (size_t i = 0; i < count; i++)
         if (!needed[i].is_given)
             return error_set(error, ERROR_USAGE, "%s is missing: %s", needed[i].name,
                              needed[i].what);
     return true;
-}
-
-static bool plan_find_device(struct plan_setting *setting, const struct plan_settings *settings,
-                             struct error *error)
-{
-    struct device_match match;
-
-    setting->device = find_device_peak(settings->model.device, NULL, &match);
-    if (!setting->device)
-        return error_set(error, ERROR_USAGE,
-                         "'%s' is no device of the table: %s; 'flopledger device' lists them",
-                         settings->model.device, match.how);
-    setting->precision =
-        settings->model.peaks.has_precision ? settings->model.peaks.precision : PEAK_BF16;
-    if (device_peak_state(setting->device, setting->precision) != PEAK_KNOWN)
-        return error_set(error, ERROR_USAGE, "no peak of %s for %s is known; see --dtype",
-                         setting->device->name, peak_type_name(setting->precision));
-    if (settings->model.peaks.rates) {
-        double measured;
-
-        if (!measured_rates_check_device(settings->model.peaks.rates, settings->model.device,
-                                         error) ||
-            !measured_rates_peak(settings->model.peaks.rates, setting->precision, &measured, error))
-            return false;
-        setting->measured = settings->model.peaks.rates;
-    }
-    if (setting->device->memory_bytes_per_second <= 0.0)
-        return error_set(error, ERROR_USAGE,
-                         "'%s' may be several boards, of which memory and links differ: name one "
-                         "('flopledger device' lists them)",
-                         settings->model.device);
-    return true;
-}
-
-static bool plan_find_sequence(struct plan_setting *setting, const struct plan_settings *settings,
-                               struct error *error)
-{
-    int64_t fixed = setting->model->fixed_sequence;
-
-    setting->sequence = settings->model.sequence > 0 ? settings->model.sequence : fixed;
-    if (setting->sequence == 0)
-        return error_set(error, ERROR_USAGE, "--seq is missing: how many tokens has a sample?");
-    if (fixed > 0 && setting->sequence != fixed)
-        return error_set(error, ERROR_USAGE,
-                         "--seq is %lld, but a sample of this model has %lld tokens: leave --seq "
-                         "out",
-                         (long long)setting->sequence, (long long)fixed);
-    return true;
-}
-
-/* Inference: `setting` as plan_read leaves it, but for batch and sequence. */
-static bool print_plan_serving(const struct plan_settings *settings,
-                               const struct plan_setting *setting, struct error *error)
-{
-    const struct plan_server server = {
-        .tensor = settings->model.tensor > 0 ? settings->model.tensor : 1,
-        .context = settings->model.context,
-        .latency = (double)settings->model.step_time_ns * 1e-9,
-    };
-    const char *why = why_no_serving_cost(setting->model);
-    SCOPED(results) results = {0};
-
-    if (why)
-        return error_set(error, ERROR_NO_DATA, "%s: %s", settings->model.config, why);
-    if (setting->model->heads > 0 && setting->model->heads % server.tensor != 0)
-        return error_set(error, ERROR_USAGE, "--tp is %lld, which does not divide the %lld heads",
-                         (long long)server.tensor, (long long)setting->model->heads);
-    results_init(&results);
-    rank_add_section(&results,
-                     results_add_rank(&results, settings->model.config, settings->model.config, -1),
-                     describe_plan_serving(&results, setting, &server));
-    return print_page(&results, &settings->page, error);
-}
-
-static bool plan_read(struct plan_setting *setting, struct architecture *model,
-                      const struct plan_settings *settings, struct error *error)
-{
-    if (!architecture_read(model, settings->model.config, error))
-        return false;
-    *setting = (struct plan_setting){
-        .model = model,
-        .batch = settings->model.batch,
-        .node = settings->node,
-        .attention = (enum plan_attention)settings->attention,
-        .is_eager = settings->is_eager,
-        .splits_sequence = settings->splits_sequence,
-        .hides_gradients = settings->hides_gradients,
-        .hides_tensor = settings->hides_tensor,
-        .is_uneven = settings->is_uneven,
-        .launch_seconds = settings->launch * 1e-6,
-        .gradient_bytes = settings->gradient_bytes,
-    };
-    if (!plan_find_device(setting, settings, error) ||
-        (settings->model.context == 0 && !plan_find_sequence(setting, settings, error)))
-        return false;
-    plan_defaults(setting);
-    if (settings->network > 0.0)
-        setting->network = settings->network * 1e9 / (double)setting->node;
-    return true;
-}
-
-/* What is not given is 0, of ZeRO's stage -1. */
-static struct plan_layout plan_given_layout(const struct plan_settings *settings)
-{
-    const struct model_settings *model = &settings->model;
-
-    return (struct plan_layout){
-        .tensor = model->tensor,
-        .pipeline = model->pipeline,
-        .chunks = settings->chunks,
-        .context = settings->context,
-        .expert = model->expert,
-        .data = model->data,
-        .micro = settings->micro,
-        .zero = (int)model->zero,
-        .recompute = model->recompute > 0 ? (enum recompute)model->recompute : RECOMPUTE_NONE,
-    };
-}
-
-static bool plan_lay_out(struct plan_layout *layout, const struct plan_settings *settings,
-                         struct error *error)
-{
-    const struct model_settings *model = &settings->model;
-    int64_t *const sizes[] = {&layout->tensor, &layout->pipeline, &layout->chunks, &layout->context,
-                              &layout->expert, &layout->data,     &layout->micro};
-    int64_t of_replica;
-    int64_t nearest;
-
-    *layout = plan_given_layout(settings);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        *sizes[i] = *sizes[i] > 0 ? *sizes[i] : 1;
-    layout->zero = layout->zero > 0 ? layout->zero : 0;
-    of_replica = layout->tensor * layout->pipeline * layout->context;
-    nearest = (model->devices / of_replica + 1) * of_replica;
-    if (model->data == 0 && model->devices > 0) {
-        if (model->devices % of_replica != 0)
-            return error_set(error, ERROR_USAGE,
-                             "--devices is %lld, which --tp times --pp times --cp (%lld) does not "
-                             "divide; the nearest that fits is %lld",
-                             (long long)model->devices, (long long)of_replica, (long long)nearest);
-        layout->data = model->devices / of_replica;
-    }
-    if (model->devices > 0 && plan_devices(layout) != model->devices)
-        return error_set(error, ERROR_USAGE,
-                         "--devices is %lld, but --tp times --pp times --cp times --dp is %lld",
-                         (long long)model->devices, (long long)plan_devices(layout));
-    return true;
-}
-
-/* Nothing of a layout is given: all are tried. */
-static bool plan_is_open(const struct plan_settings *settings)
-{
-    const struct model_settings *model = &settings->model;
-
-    return model->tensor == 0 && model->pipeline == 0 && model->data == 0 && model->expert == 0 &&
-           model->zero < 0 && model->recompute < 0 && settings->chunks == 0 &&
-           settings->context == 0 && settings->micro == 0;
-}
-
-/* Finds the layout of the least time, and describes all that were tried. */
-static bool plan_find_layout(struct plan_layout *layout, const struct plan_settings *settings,
-                             const struct plan_setting *setting, struct results *results,
-                             struct error *error)
-{
-    const struct model_settings *model = &settings->model;
-    const struct plan_given given = {
-        .layout = plan_given_layout(settings),
-        .has_zero = model->zero >= 0,
-        .has_recompute = model->recompute >= 0,
-    };
-    struct plan_search search;
-
-    if (model->devices == 0)
-        return error_set(error, ERROR_USAGE,
-                         "--devices is missing: over how many shall layouts be tried?");
-    plan_search(&search, setting, &given, model->devices);
-    if (search.planned == 0)
-        return error_set(error, ERROR_USAGE,
-                         "no layout of %lld devices divides layers, heads and --global-batch %lld: "
-                         "try a number of devices or samples with more divisors",
-                         (long long)model->devices, (long long)setting->batch);
-    *layout = search.best.count > 0 ? search.best.candidates[0].layout
-                                    : search.too_large.candidates[0].layout;
-    rank_add_section(results, &results->ranks[0], describe_plan_search(results, setting, &search));
-    return true;
-}
-
-static bool print_plan(const struct plan_settings *settings, const struct plan_setting *setting,
-                       struct error *error)
-{
-    struct rank_results *planned;
-    struct plan_layout layout;
-    struct plan_outcome outcome;
-    SCOPED(results) results = {0};
-
-    results_init(&results);
-    planned = results_add_rank(&results, settings->model.config, settings->model.config, -1);
-    if (settings->searches || plan_is_open(settings)) {
-        if (!plan_find_layout(&layout, settings, setting, &results, error))
-            return false;
-    } else if (!plan_lay_out(&layout, settings, error) || !plan_check(setting, &layout, error)) {
-        return false;
-    }
-    outcome = plan_step(setting, &layout);
-    rank_add_section(&results, planned, describe_plan(&results, setting, &layout, &outcome));
-    if (settings->bill.tokens > 0.0)
-        rank_add_section(&results, planned,
-                         describe_plan_bill(&results, &outcome, &settings->bill));
-    rank_add_section(&results, planned, describe_plan_ledger(&results, &outcome));
-    rank_add_section(&results, planned, describe_plan_memory(&results, setting, &outcome));
-    return print_page(&results, &settings->page, error);
-}
-
-/* ---- from a recording ---- */
-
-static bool plan_from_one(struct results *results, const struct trace *trace, const void *context,
-                          struct error *error)
-{
-    const struct scaled_request *request = context;
-    struct attribution_options options = {
-        .ledger = {.first_step = INT64_MIN, .last_step = INT64_MAX, .device = -1}};
-    struct analysis_options no_options = {.top = 10};
-    SCOPED(analyzed_rank) analyzed = {0};
-    struct scaled_steps steps;
-    const char *path;
-
-    if (!analyze_rank(&analyzed, trace, &options, error))
-        return false;
-    if (!scale_steps(&steps,
-                     &(struct analysis_input){.trace = trace,
-                                              .ledger = &analyzed.ledger,
-                                              .costs = &analyzed.costs,
-                                              .efficiency = &analyzed.efficiency,
-                                              .work = &analyzed.work,
-                                              .simulation = analyzed_rank_replay(&analyzed),
-                                              .description = &analyzed.description,
-                                              .options = &no_options},
-                     request, error))
-        return false;
-    path = results_text(results, trace_text(trace, trace->path));
-    describe_scaled_steps(results, results_add_rank(results, path, path, trace->facts.rank), &steps,
-                          request);
-    return true;
-}
-
-static bool print_plan_from(const struct plan_from *from, struct error *error)
-{
-    SCOPED(session) session = {0};
-    char *operands[] = {from->path};
-    struct file_reading reading = {.threads = default_thread_count(),
-                                   .use = plan_from_one,
-                                   .context = &from->request,
-                                   .captures = &(struct capture_choice){.count = 0}};
-
-    return session_open(&session, operands, 1, error) &&
-           session_for_each_rank(&session, &reading, error) &&
-           print_session(&session, -1, from->page, error);
 }
 
 /* What says how a model is laid out; a recording has its own. */
@@ -497,17 +211,17 @@ static const char *plan_option_of_layout(const struct plan_settings *settings)
         bool is_given;
         const char *name;
     } options[] = {
-        {settings->model.batch > 0, "--global-batch"},
-        {settings->model.data > 0, "--dp"},
-        {settings->model.expert > 0, "--ep"},
-        {settings->model.zero >= 0, "--zero"},
-        {settings->model.recompute >= 0, "--recompute"},
-        {settings->context > 0, "--cp"},
-        {settings->chunks > 0, "--vp"},
-        {settings->micro > 0, "--micro-batch"},
-        {settings->searches, "--search"},
-        {settings->bill.tokens > 0.0, "--tokens"},
-        {settings->model.rates.path, "--rates"},
+        {settings->wanted.model.batch > 0, "--global-batch"},
+        {settings->wanted.model.data > 0, "--dp"},
+        {settings->wanted.model.expert > 0, "--ep"},
+        {settings->wanted.model.zero >= 0, "--zero"},
+        {settings->wanted.model.recompute >= 0, "--recompute"},
+        {settings->wanted.context > 0, "--cp"},
+        {settings->wanted.chunks > 0, "--vp"},
+        {settings->wanted.micro > 0, "--micro-batch"},
+        {settings->wanted.searches, "--search"},
+        {settings->wanted.bill.tokens > 0.0, "--tokens"},
+        {settings->rates.path, "--rates"},
     };
 
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
@@ -518,37 +232,18 @@ static const char *plan_option_of_layout(const struct plan_settings *settings)
 
 static bool plan_a_recording(struct plan_settings *settings, struct error *error)
 {
-    struct scaled_request *request = &settings->from.request;
     const char *of_layout = plan_option_of_layout(settings);
-    struct device_match match;
-    struct architecture model = {0};
 
     if (of_layout)
         return error_set(error, ERROR_USAGE,
                          "%s plans a model by its config.json, not a recording: leave --from out, "
                          "or change --batch, --seq, --device, --devices, --tp or --pp",
                          of_layout);
-    request->sequence = settings->model.sequence;
-    request->devices = settings->model.devices;
-    request->tensor = settings->model.tensor;
-    request->pipeline = settings->model.pipeline;
-    if (settings->model.device) {
-        request->device = find_device_peak(settings->model.device, NULL, &match);
-        if (!request->device)
-            return error_set(error, ERROR_USAGE,
-                             "'%s' is no device of the table: %s; 'flopledger device' lists them",
-                             settings->model.device, match.how);
-    }
-    settings->from.page = &settings->page;
-    if (settings->model.config) {
-        if (!architecture_read(&model, settings->model.config, error))
-            return false;
-        request->model = &model;
-    }
     return check_output(&settings->page,
-                        &(struct output_inputs){&settings->from.path, 1, {settings->model.config}},
+                        &(struct output_inputs){
+                            &settings->wanted.recording, 1, {settings->wanted.model.config}},
                         error) &&
-           print_plan_from(&settings->from, error);
+           print_plan_of_recording(&settings->wanted, &settings->page, error);
 }
 
 static const char *plan_option_of_bill(const struct plan_bill *bill)
@@ -561,14 +256,12 @@ static const char *plan_option_of_bill(const struct plan_bill *bill)
 
 static bool run_plan(int count, char **arguments, struct error *error)
 {
-    struct plan_settings settings = {.page.is_whole = true,
-                                     .bill = {.restart_minutes = 10, .checkpoint_seconds = 30},
-                                     .model.zero = -1,
-                                     .model.recompute = -1,
-                                     .splits_sequence = true,
-                                     .hides_gradients = true};
-    struct architecture model = {0};
-    struct plan_setting setting;
+    struct plan_settings settings = {
+        .page.is_whole = true,
+        .wanted = {.bill = {.restart_minutes = 10, .checkpoint_seconds = 30},
+                   .model = {.zero = -1, .recompute = -1},
+                   .splits_sequence = true,
+                   .hides_gradients = true}};
     bool is_done;
 
     if (!parse_options(plan_options, &settings, arguments, &count, error))
@@ -577,29 +270,27 @@ static bool run_plan(int count, char **arguments, struct error *error)
         return error_set(error, ERROR_USAGE,
                          "a plan reads no traces but that of --from, and '%s' was given",
                          arguments[0]);
-    if (settings.bill.tokens <= 0.0 && plan_option_of_bill(&settings.bill))
+    if (settings.wanted.bill.tokens <= 0.0 && plan_option_of_bill(&settings.wanted.bill))
         return error_set(error, ERROR_USAGE,
                          "%s is of use with --tokens: how many shall be trained on?",
-                         plan_option_of_bill(&settings.bill));
-    if (settings.model.step_time_ns > 0 && settings.model.context == 0)
+                         plan_option_of_bill(&settings.wanted.bill));
+    if (settings.wanted.model.step_time_ns > 0 && settings.wanted.model.context == 0)
         return error_set(error, ERROR_USAGE,
                          "--latency is of use with --context: how many tokens has a request?");
-    if (settings.from.path)
+    if (settings.wanted.recording)
         return plan_a_recording(&settings, error);
-    if (settings.from.request.batch > 0 || settings.from.request.batch_factor > 0.0)
+    if (settings.wanted.request.batch > 0 || settings.wanted.request.batch_factor > 0.0)
         return error_set(error, ERROR_USAGE,
                          "--batch changes a recorded pass: give --from TRACE, or --global-batch "
                          "and --micro-batch of a model");
     is_done = plan_needs(&settings, error) &&
               check_output(&settings.page,
                            &(struct output_inputs){
-                               arguments, 0, {settings.model.config, settings.model.rates.path}},
+                               arguments, 0, {settings.wanted.model.config, settings.rates.path}},
                            error) &&
-              rates_option_read(&settings.model.rates, &settings.model.peaks, error) &&
-              plan_read(&setting, &model, &settings, error) &&
-              (settings.model.context > 0 ? print_plan_serving(&settings, &setting, error)
-                                          : print_plan(&settings, &setting, error));
-    rates_option_clear(&settings.model.rates);
+              rates_option_read(&settings.rates, &settings.wanted.model.peaks, error) &&
+              print_plan(&settings.wanted, &settings.page, error);
+    rates_option_clear(&settings.rates);
     return is_done;
 }
 

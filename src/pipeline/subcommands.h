@@ -11,6 +11,7 @@
 #include "output/results/results.h"
 #include "pipeline/analyzed_rank.h"
 #include "pipeline/memory_settings.h"
+#include "pipeline/model_settings.h"
 #include "pipeline/page.h"
 #include "pipeline/read_files.h"
 #include "pipeline/step_range.h"
@@ -18,6 +19,8 @@
 #include "sections/comparison/run_profile.h"
 #include "sections/job/job_inputs.h"
 #include "sections/model/module_cost_sections.h"
+#include "sections/model/plan_sections.h"
+#include "sections/model/scaled_parts.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>
@@ -210,5 +213,39 @@ MUST_USE bool trace_request_tell(const struct trace_request *request, struct err
 /* What this program was built with and has at hand: `flopledger --version --verbose`. */
 
 void write_program_parts(FILE *output);
+
+/* ---- what a model costs by its config.json, and what its run will take ---- */
+
+/* Reads what the settings name, and prints the page. */
+MUST_USE bool print_model_flops(const struct model_settings *settings,
+                                const struct page_settings *page, struct error *error);
+
+/* 0 and NULL: not given, but for ZeRO's stage and recomputation: -1. */
+struct plan_wanted {
+    struct model_settings model;
+    char *recording;               /* a trace or a capture to plan from */
+    struct scaled_request request; /* what shall be another there */
+    int64_t chunks;
+    int64_t context;
+    int64_t micro;
+    int64_t node;
+    int64_t gradient_bytes;
+    double network; /* GB/s of a node */
+    struct plan_bill bill;
+    double launch; /* microseconds */
+    int attention; /* an enum plan_attention */
+    bool splits_sequence;
+    bool hides_gradients;
+    bool hides_tensor;
+    bool is_uneven;
+    bool is_eager;
+    bool searches;
+};
+
+/* By the config.json of a model: a layout, or where none is given the best ones; or a server. */
+MUST_USE bool print_plan(const struct plan_wanted *wanted, const struct page_settings *page,
+                         struct error *error);
+MUST_USE bool print_plan_of_recording(const struct plan_wanted *wanted,
+                                      const struct page_settings *page, struct error *error);
 
 #endif

@@ -1,5 +1,6 @@
 /* Times and peaks as people write them. */
-#include "commands/model_flops.h"
+#include "commands/peak_options.h"
+#include "pipeline/model_settings.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

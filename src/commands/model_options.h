@@ -1,43 +1,9 @@
 /* The options of `flopledger flops --model`: a model by its config.json, without a trace. */
-#ifndef FLOPLEDGER_COMMANDS_MODEL_SETTINGS_H
-#define FLOPLEDGER_COMMANDS_MODEL_SETTINGS_H
+#ifndef FLOPLEDGER_COMMANDS_MODEL_OPTIONS_H
+#define FLOPLEDGER_COMMANDS_MODEL_OPTIONS_H
 
 #include "commands/peak_options.h"
-
-#include <stdbool.h>
-#include <stdint.h>
-
-/* 0 and NULL: not given. */
-struct model_settings {
-    const char *config; /* path of the config.json */
-    int64_t batch;      /* samples of one step of all devices together */
-    int64_t sequence;
-    int64_t step_time_ns;
-    int64_t devices;
-    const char *device;
-    struct peak_settings peaks; /* --peak, --dtype */
-    struct rates_option rates;  /* --rates */
-    int recompute;              /* an enum recompute */
-    int64_t data;
-    int64_t tensor;
-    int64_t pipeline;
-    int64_t expert;
-    int64_t zero;
-    int phase;       /* index in phase_names */
-    int64_t context; /* tokens that the new ones of a request see */
-    int cache_type;  /* index in cache_type_names */
-};
-
-/* For OPTION_PARSED: "1.23s", "850ms", "1.23" (seconds), into an int64_t of nanoseconds. */
-bool parse_step_time(const char *text, void *field);
-extern const char step_time_accepted[];
-
-/* NULL-terminated, in the order of enum recompute. */
-extern const char *const recompute_names[];
-
-/* NULL-terminated; the first of each stands for what was not given. */
-extern const char *const phase_names[];
-extern const char *const cache_type_names[];
+#include "pipeline/model_settings.h"
 
 /* One that counts a number of devices: into settings.model.FIELD. */
 #define LAYOUT_OPTION(type, name_, field, help_)                                               \
@@ -47,7 +13,7 @@ extern const char *const cache_type_names[];
     }
 
 /* Lines of an option table for a struct of settings `type` that has a struct model_settings
- * `model`.
+ * `model` and a struct rates_option `rates`.
  */
 #define MODEL_OPTIONS(type)                                                                       \
     {.name = "model",                                                                             \
@@ -113,7 +79,7 @@ extern const char *const cache_type_names[];
          .accepts = peak_accepted,                                                                \
          .help =                                                                                  \
              "with --model: dense peak of the device in TFLOP/s (989.5) or FLOP/s (989.5e12)"},   \
-        RATES_OPTION(type, model.rates,                                                           \
+        RATES_OPTION(type, rates,                                                                 \
                      "with --model: peaks that 'flopledger device --measure FILE' measured; "     \
                      "--peak goes before them"),                                                  \
         {.name = "dtype",                                                                         \

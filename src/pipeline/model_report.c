@@ -1,10 +1,9 @@
 /* `flopledger flops --model`: what a model costs by its config.json alone. */
-#include "commands/model_flops.h"
-
 #include "cost/architectures/read_architecture.h"
 #include "cost/architectures/serving_cost.h"
 #include "cost/devices/find_device_peak.h"
 #include "output/results/metrics.h"
+#include "pipeline/subcommands.h"
 #include "sections/model/convention_table.h"
 #include "sections/model/model_sections.h"
 #include "sections/model/serving_sections.h"
@@ -16,30 +15,6 @@
 const char *const recompute_names[] = {"none", "selective", "full", NULL};
 const char *const phase_names[] = {"training", "decode", "prefill", NULL};
 const char *const cache_type_names[] = {"model", "bf16", "fp16", "fp32", "fp8", NULL};
-const char step_time_accepted[] = "a time of more than 0 (1.23s, 850ms, 1.23)";
-
-bool parse_step_time(const char *text, void *field)
-{
-    static const struct {
-        const char *unit;
-        double ns;
-    } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"min", 60e9}};
-    int64_t *time_ns = field;
-    char *behind;
-    double number = strtod(text, &behind);
-
-    if (behind == text || !isfinite(number))
-        return false;
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        double ns = number * units[i].ns;
-
-        if (strcmp(behind, units[i].unit) == 0 && ns >= 1.0 && ns < 1e18) {
-            *time_ns = llround(ns);
-            return true;
-        }
-    }
-    return false;
-}
 
 const char *option_of_model(const struct model_settings *settings)
 {
@@ -50,7 +25,6 @@ const char *option_of_model(const struct model_settings *settings)
         {"--batch", settings->batch > 0},
         {"--seq", settings->sequence > 0},
         {"--step-time", settings->step_time_ns > 0},
-        {"--rates", settings->rates.path},
         {"--devices", settings->devices > 0},
         {"--device", settings->device != NULL},
         {"--dtype", settings->peaks.has_precision},
@@ -311,22 +285,12 @@ static bool print_serving_step(const struct model_settings *settings,
     return print_page(&results, page, error);
 }
 
-static bool print_model_asked_for(const struct model_settings *settings,
-                                  const struct page_settings *page, struct error *error)
+bool print_model_flops(const struct model_settings *settings, const struct page_settings *page,
+                       struct error *error)
 {
     if (settings->peaks.rates && settings->device &&
         !measured_rates_check_device(settings->peaks.rates, settings->device, error))
         return false;
     return settings->phase > 0 ? print_serving_step(settings, page, error)
                                : print_training_flops(settings, page, error);
-}
-
-bool print_model_flops(struct model_settings *settings, const struct page_settings *page,
-                       struct error *error)
-{
-    bool is_printed = rates_option_read(&settings->rates, &settings->peaks, error) &&
-                      print_model_asked_for(settings, page, error);
-
-    rates_option_clear(&settings->rates);
-    return is_printed;
 }

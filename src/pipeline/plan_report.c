@@ -1,0 +1,300 @@
+/* `flopledger plan`: what a training step, or one of a server, will take, before it runs. */
+#include "cost/architectures/read_architecture.h"
+#include "cost/architectures/serving_cost.h"
+#include "cost/devices/find_device_peak.h"
+#include "cost/plan/plan_search.h"
+#include "output/results/metrics.h"
+#include "pipeline/analyzed_rank.h"
+#include "pipeline/session.h"
+#include "pipeline/subcommands.h"
+#include "sections/model/plan_sections.h"
+
+static bool plan_find_device(struct plan_setting *setting, const struct plan_wanted *settings,
+                             struct error *error)
+{
+    struct device_match match;
+
+    setting->device = find_device_peak(settings->model.device, NULL, &match);
+    if (!setting->device)
+        return error_set(error, ERROR_USAGE,
+                         "'%s' is no device of the table: %s; 'flopledger device' lists them",
+                         settings->model.device, match.how);
+    setting->precision =
+        settings->model.peaks.has_precision ? settings->model.peaks.precision : PEAK_BF16;
+    if (device_peak_state(setting->device, setting->precision) != PEAK_KNOWN)
+        return error_set(error, ERROR_USAGE, "no peak of %s for %s is known; see --dtype",
+                         setting->device->name, peak_type_name(setting->precision));
+    if (settings->model.peaks.rates) {
+        double measured;
+
+        if (!measured_rates_check_device(settings->model.peaks.rates, settings->model.device,
+                                         error) ||
+            !measured_rates_peak(settings->model.peaks.rates, setting->precision, &measured, error))
+            return false;
+        setting->measured = settings->model.peaks.rates;
+    }
+    if (setting->device->memory_bytes_per_second <= 0.0)
+        return error_set(error, ERROR_USAGE,
+                         "'%s' may be several boards, of which memory and links differ: name one "
+                         "('flopledger device' lists them)",
+                         settings->model.device);
+    return true;
+}
+
+static bool plan_find_sequence(struct plan_setting *setting, const struct plan_wanted *settings,
+                               struct error *error)
+{
+    int64_t fixed = setting->model->fixed_sequence;
+
+    setting->sequence = settings->model.sequence > 0 ? settings->model.sequence : fixed;
+    if (setting->sequence == 0)
+        return error_set(error, ERROR_USAGE, "--seq is missing: how many tokens has a sample?");
+    if (fixed > 0 && setting->sequence != fixed)
+        return error_set(error, ERROR_USAGE,
+                         "--seq is %lld, but a sample of this model has %lld tokens: leave --seq "
+                         "out",
+                         (long long)setting->sequence, (long long)fixed);
+    return true;
+}
+
+/* Inference: `setting` as plan_read leaves it, but for batch and sequence. */
+static bool print_plan_serving(const struct plan_wanted *settings,
+                               const struct plan_setting *setting, const struct page_settings *page,
+                               struct error *error)
+{
+    const struct plan_server server = {
+        .tensor = settings->model.tensor > 0 ? settings->model.tensor : 1,
+        .context = settings->model.context,
+        .latency = (double)settings->model.step_time_ns * 1e-9,
+    };
+    const char *why = why_no_serving_cost(setting->model);
+    SCOPED(results) results = {0};
+
+    if (why)
+        return error_set(error, ERROR_NO_DATA, "%s: %s", settings->model.config, why);
+    if (setting->model->heads > 0 && setting->model->heads % server.tensor != 0)
+        return error_set(error, ERROR_USAGE, "--tp is %lld, which does not divide the %lld heads",
+                         (long long)server.tensor, (long long)setting->model->heads);
+    results_init(&results);
+    rank_add_section(&results,
+                     results_add_rank(&results, settings->model.config, settings->model.config, -1),
+                     describe_plan_serving(&results, setting, &server));
+    return print_page(&results, page, error);
+}
+
+static bool plan_read(struct plan_setting *setting, struct architecture *model,
+                      const struct plan_wanted *settings, struct error *error)
+{
+    if (!architecture_read(model, settings->model.config, error))
+        return false;
+    *setting = (struct plan_setting){
+        .model = model,
+        .batch = settings->model.batch,
+        .node = settings->node,
+        .attention = (enum plan_attention)settings->attention,
+        .is_eager = settings->is_eager,
+        .splits_sequence = settings->splits_sequence,
+        .hides_gradients = settings->hides_gradients,
+        .hides_tensor = settings->hides_tensor,
+        .is_uneven = settings->is_uneven,
+        .launch_seconds = settings->launch * 1e-6,
+        .gradient_bytes = settings->gradient_bytes,
+    };
+    if (!plan_find_device(setting, settings, error) ||
+        (settings->model.context == 0 && !plan_find_sequence(setting, settings, error)))
+        return false;
+    plan_defaults(setting);
+    if (settings->network > 0.0)
+        setting->network = settings->network * 1e9 / (double)setting->node;
+    return true;
+}
+
+/* What is not given is 0, of ZeRO's stage -1. */
+static struct plan_layout plan_given_layout(const struct plan_wanted *settings)
+{
+    const struct model_settings *model = &settings->model;
+
+    return (struct plan_layout){
+        .tensor = model->tensor,
+        .pipeline = model->pipeline,
+        .chunks = settings->chunks,
+        .context = settings->context,
+        .expert = model->expert,
+        .data = model->data,
+        .micro = settings->micro,
+        .zero = (int)model->zero,
+        .recompute = model->recompute > 0 ? (enum recompute)model->recompute : RECOMPUTE_NONE,
+    };
+}
+
+static bool plan_lay_out(struct plan_layout *layout, const struct plan_wanted *settings,
+                         struct error *error)
+{
+    const struct model_settings *model = &settings->model;
+    int64_t *const sizes[] = {&layout->tensor, &layout->pipeline, &layout->chunks, &layout->context,
+                              &layout->expert, &layout->data,     &layout->micro};
+    int64_t of_replica;
+    int64_t nearest;
+
+    *layout = plan_given_layout(settings);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        *sizes[i] = *sizes[i] > 0 ? *sizes[i] : 1;
+    layout->zero = layout->zero > 0 ? layout->zero : 0;
+    of_replica = layout->tensor * layout->pipeline * layout->context;
+    nearest = (model->devices / of_replica + 1) * of_replica;
+    if (model->data == 0 && model->devices > 0) {
+        if (model->devices % of_replica != 0)
+            return error_set(error, ERROR_USAGE,
+                             "--devices is %lld, which --tp times --pp times --cp (%lld) does not "
+                             "divide; the nearest that fits is %lld",
+                             (long long)model->devices, (long long)of_replica, (long long)nearest);
+        layout->data = model->devices / of_replica;
+    }
+    if (model->devices > 0 && plan_devices(layout) != model->devices)
+        return error_set(error, ERROR_USAGE,
+                         "--devices is %lld, but --tp times --pp times --cp times --dp is %lld",
+                         (long long)model->devices, (long long)plan_devices(layout));
+    return true;
+}
+
+/* Nothing of a layout is given: all are tried. */
+static bool plan_is_open(const struct plan_wanted *settings)
+{
+    const struct model_settings *model = &settings->model;
+
+    return model->tensor == 0 && model->pipeline == 0 && model->data == 0 && model->expert == 0 &&
+           model->zero < 0 && model->recompute < 0 && settings->chunks == 0 &&
+           settings->context == 0 && settings->micro == 0;
+}
+
+/* Finds the layout of the least time, and describes all that were tried. */
+static bool plan_find_layout(struct plan_layout *layout, const struct plan_wanted *settings,
+                             const struct plan_setting *setting, struct results *results,
+                             struct error *error)
+{
+    const struct model_settings *model = &settings->model;
+    const struct plan_given given = {
+        .layout = plan_given_layout(settings),
+        .has_zero = model->zero >= 0,
+        .has_recompute = model->recompute >= 0,
+    };
+    struct plan_search search;
+
+    if (model->devices == 0)
+        return error_set(error, ERROR_USAGE,
+                         "--devices is missing: over how many shall layouts be tried?");
+    plan_search(&search, setting, &given, model->devices);
+    if (search.planned == 0)
+        return error_set(error, ERROR_USAGE,
+                         "no layout of %lld devices divides layers, heads and --global-batch %lld: "
+                         "try a number of devices or samples with more divisors",
+                         (long long)model->devices, (long long)setting->batch);
+    *layout = search.best.count > 0 ? search.best.candidates[0].layout
+                                    : search.too_large.candidates[0].layout;
+    rank_add_section(results, &results->ranks[0], describe_plan_search(results, setting, &search));
+    return true;
+}
+
+static bool print_plan_training(const struct plan_wanted *settings,
+                                const struct plan_setting *setting,
+                                const struct page_settings *page, struct error *error)
+{
+    struct rank_results *planned;
+    struct plan_layout layout;
+    struct plan_outcome outcome;
+    SCOPED(results) results = {0};
+
+    results_init(&results);
+    planned = results_add_rank(&results, settings->model.config, settings->model.config, -1);
+    if (settings->searches || plan_is_open(settings)) {
+        if (!plan_find_layout(&layout, settings, setting, &results, error))
+            return false;
+    } else if (!plan_lay_out(&layout, settings, error) || !plan_check(setting, &layout, error)) {
+        return false;
+    }
+    outcome = plan_step(setting, &layout);
+    rank_add_section(&results, planned, describe_plan(&results, setting, &layout, &outcome));
+    if (settings->bill.tokens > 0.0)
+        rank_add_section(&results, planned,
+                         describe_plan_bill(&results, &outcome, &settings->bill));
+    rank_add_section(&results, planned, describe_plan_ledger(&results, &outcome));
+    rank_add_section(&results, planned, describe_plan_memory(&results, setting, &outcome));
+    return print_page(&results, page, error);
+}
+
+bool print_plan(const struct plan_wanted *wanted, const struct page_settings *page,
+                struct error *error)
+{
+    struct architecture model = {0};
+    struct plan_setting setting;
+
+    return plan_read(&setting, &model, wanted, error) &&
+           (wanted->model.context > 0 ? print_plan_serving(wanted, &setting, page, error)
+                                      : print_plan_training(wanted, &setting, page, error));
+}
+
+/* ---- from a recording ---- */
+
+static bool plan_from_one(struct results *results, const struct trace *trace, const void *context,
+                          struct error *error)
+{
+    const struct scaled_request *request = context;
+    struct attribution_options options = {
+        .ledger = {.first_step = INT64_MIN, .last_step = INT64_MAX, .device = -1}};
+    struct analysis_options no_options = {.top = 10};
+    SCOPED(analyzed_rank) analyzed = {0};
+    struct scaled_steps steps;
+    const char *path;
+
+    if (!analyze_rank(&analyzed, trace, &options, error))
+        return false;
+    if (!scale_steps(&steps,
+                     &(struct analysis_input){.trace = trace,
+                                              .ledger = &analyzed.ledger,
+                                              .costs = &analyzed.costs,
+                                              .efficiency = &analyzed.efficiency,
+                                              .work = &analyzed.work,
+                                              .simulation = analyzed_rank_replay(&analyzed),
+                                              .description = &analyzed.description,
+                                              .options = &no_options},
+                     request, error))
+        return false;
+    path = results_text(results, trace_text(trace, trace->path));
+    describe_scaled_steps(results, results_add_rank(results, path, path, trace->facts.rank), &steps,
+                          request);
+    return true;
+}
+
+bool print_plan_of_recording(const struct plan_wanted *wanted, const struct page_settings *page,
+                             struct error *error)
+{
+    SCOPED(session) session = {0};
+    char *operands[] = {wanted->recording};
+    struct scaled_request request = wanted->request;
+    struct file_reading reading = {.threads = default_thread_count(),
+                                   .use = plan_from_one,
+                                   .context = &request,
+                                   .captures = &(struct capture_choice){.count = 0}};
+    struct device_match match;
+    struct architecture model = {0};
+
+    request.sequence = wanted->model.sequence;
+    request.devices = wanted->model.devices;
+    request.tensor = wanted->model.tensor;
+    request.pipeline = wanted->model.pipeline;
+    if (wanted->model.device) {
+        request.device = find_device_peak(wanted->model.device, NULL, &match);
+        if (!request.device)
+            return error_set(error, ERROR_USAGE,
+                             "'%s' is no device of the table: %s; 'flopledger device' lists them",
+                             wanted->model.device, match.how);
+    }
+    if (wanted->model.config) {
+        if (!architecture_read(&model, wanted->model.config, error))
+            return false;
+        request.model = &model;
+    }
+    return session_open(&session, operands, 1, error) &&
+           session_for_each_rank(&session, &reading, error) &&
+           print_session(&session, -1, page, error);
+}
