@@ -437,6 +437,11 @@ GROUPS = [
     Group("house", "rooms, arrows and circles of src", script("tests/lint/house.py")),
     Group("style", "lengths, names, comments", script("tests/lint/check_style.py")),
     Group(
+        "files-seen",
+        "files that answers are made from",
+        script("tests/lint/check_files_seen.py"),
+    ),
+    Group(
         "attack-table",
         "docs/security.md tells of every attack",
         script("tests/lint/check_attack_table.py"),

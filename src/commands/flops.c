@@ -14,6 +14,7 @@
 
 struct flops_settings {
     struct page_settings page;
+    struct cache_choice cache;
     struct model_settings model;
     struct rates_option rates;
     struct step_range steps;
@@ -67,6 +68,7 @@ static const struct option flops_options[] = {
     RANK_OPTION(struct flops_settings),
     MODEL_OPTIONS(struct flops_settings),
     PAGE_OPTIONS(struct flops_settings),
+    CACHE_OPTIONS(struct flops_settings),
     READING_OPTIONS(struct flops_settings),
     {0},
 };
@@ -95,8 +97,15 @@ static bool flops_count_in(struct session *session, const struct flops_settings 
         .context = wanted,
         .captures = &settings->captures,
     };
+    struct session_question question = {
+        .command = "flops",
+        .of_page = {wanted->view.top, wanted->is_deepspeed},
+        .files = {settings->formulas, settings->rates.path},
+        .threads = reading.threads,
+    };
 
-    return session_for_each_rank(session, &reading, error) &&
+    return session_ask(session, &settings->cache, &question, error) &&
+           session_for_each_rank(session, &reading, error) &&
            print_session(session, settings->rank, &settings->page, error);
 }
 
@@ -128,6 +137,37 @@ static bool check_model_options(const struct flops_settings *settings, int opera
     return true;
 }
 
+static bool flops_with(struct flops_settings *settings, char **operands, int count,
+                       struct error *error)
+{
+    struct module_report wanted = {0};
+    SCOPED(session) session = {0};
+    bool is_done;
+
+    if (!check_output(&settings->page,
+                      &(struct output_inputs){
+                          operands,
+                          count,
+                          {settings->formulas, settings->model.config, settings->rates.path}},
+                      error))
+        return false;
+    if (!check_model_options(settings, count, count > 0 ? operands[0] : "", error))
+        return false;
+    if (settings->model.config)
+        return count_model(settings, error);
+    if (settings->formulas && !user_formulas_read(&wanted.formulas, settings->formulas, error))
+        return false;
+    wanted.is_deepspeed = strcmp(report_names[settings->page.format], "deepspeed") == 0;
+    wanted.view = view_of(settings, wanted.is_deepspeed);
+    wanted.steps = settings->steps;
+    wanted.depth_asked = settings->depth;
+    wanted.top_asked = settings->top;
+    is_done = session_open(&session, operands, count, error) &&
+              flops_count_in(&session, settings, &wanted, error);
+    user_formulas_clear(&wanted.formulas);
+    return is_done;
+}
+
 static bool run_flops(int count, char **arguments, struct error *error)
 {
     struct flops_settings settings = {.steps = {INT64_MIN, INT64_MAX},
@@ -135,32 +175,13 @@ static bool run_flops(int count, char **arguments, struct error *error)
                                       .top = -1,
                                       .rank = -1,
                                       .shows_progress = true};
-    struct module_report wanted = {0};
-    SCOPED(session) session = {0};
-    bool is_done;
+    bool is_done =
+        parse_options_noting(flops_options, &settings,
+                             &(struct noted_arguments){arguments, &count, &settings.cache.asked},
+                             error) &&
+        flops_with(&settings, arguments, count, error);
 
-    if (!parse_options(flops_options, &settings, arguments, &count, error))
-        return false;
-    if (!check_output(
-            &settings.page,
-            &(struct output_inputs){
-                arguments, count, {settings.formulas, settings.model.config, settings.rates.path}},
-            error))
-        return false;
-    if (!check_model_options(&settings, count, count > 0 ? arguments[0] : "", error))
-        return false;
-    if (settings.model.config)
-        return count_model(&settings, error);
-    if (settings.formulas && !user_formulas_read(&wanted.formulas, settings.formulas, error))
-        return false;
-    wanted.is_deepspeed = strcmp(report_names[settings.page.format], "deepspeed") == 0;
-    wanted.view = view_of(&settings, wanted.is_deepspeed);
-    wanted.steps = settings.steps;
-    wanted.depth_asked = settings.depth;
-    wanted.top_asked = settings.top;
-    is_done = session_open(&session, arguments, count, error) &&
-              flops_count_in(&session, &settings, &wanted, error);
-    user_formulas_clear(&wanted.formulas);
+    bytes_clear(&settings.cache.asked);
     return is_done;
 }
 

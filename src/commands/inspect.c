@@ -11,6 +11,7 @@
 
 struct inspect_settings {
     struct page_settings page;
+    struct cache_choice cache;
     int64_t top;
     int64_t threads;
     bool shows_progress;
@@ -21,6 +22,7 @@ struct inspect_settings {
 static const struct option inspect_options[] = {
     TOP_OPTION(struct inspect_settings),
     PAGE_OPTIONS(struct inspect_settings),
+    CACHE_OPTIONS(struct inspect_settings),
     READING_OPTIONS(struct inspect_settings),
     {0},
 };
@@ -50,24 +52,39 @@ static bool describe(struct results *results, const struct trace *trace, const v
     return true;
 }
 
+static bool inspect_with(struct inspect_settings *settings, char **operands, int count,
+                         struct error *error)
+{
+    struct file_reading reading = {.use = describe, .context = settings, .skips_details = true};
+    struct session_question question = {.command = "inspect"};
+    SCOPED(session) session = {0};
+
+    if (!check_output(&settings->page, &(struct output_inputs){operands, count, {NULL}}, error))
+        return false;
+    settings->top = rows_of_page(&settings->page, settings->top, (size_t)count);
+    if (!session_open(&session, operands, count, error))
+        return false;
+    reading.threads = session_threads(&session, settings->threads);
+    reading.shows_progress = settings->shows_progress;
+    session.results.detailed_rank = ALL_RANKS;
+    question.of_page[0] = settings->top;
+    question.threads = reading.threads;
+    return session_ask(&session, &settings->cache, &question, error) &&
+           session_for_each_rank(&session, &reading, error) &&
+           print_page(&session.results, &settings->page, error) && session_check(&session, error);
+}
+
 static bool run_inspect(int count, char **arguments, struct error *error)
 {
     struct inspect_settings settings = {.page.is_whole = true, .top = -1, .shows_progress = true};
-    struct file_reading reading = {.use = describe, .context = &settings, .skips_details = true};
-    SCOPED(session) session = {0};
+    bool is_done =
+        parse_options_noting(inspect_options, &settings,
+                             &(struct noted_arguments){arguments, &count, &settings.cache.asked},
+                             error) &&
+        inspect_with(&settings, arguments, count, error);
 
-    if (!parse_options(inspect_options, &settings, arguments, &count, error))
-        return false;
-    if (!check_output(&settings.page, &(struct output_inputs){arguments, count, {NULL}}, error))
-        return false;
-    settings.top = rows_of_page(&settings.page, settings.top, (size_t)count);
-    if (!session_open(&session, arguments, count, error))
-        return false;
-    reading.threads = session_threads(&session, settings.threads);
-    reading.shows_progress = settings.shows_progress;
-    session.results.detailed_rank = ALL_RANKS;
-    return session_for_each_rank(&session, &reading, error) &&
-           print_page(&session.results, &settings.page, error) && session_check(&session, error);
+    bytes_clear(&settings.cache.asked);
+    return is_done;
 }
 
 const struct command inspect_command = {

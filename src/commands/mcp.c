@@ -1,6 +1,7 @@
 /* `flopledger mcp`: a server for agents, which ask by the Model Context Protocol. */
 #include "commands/command.h"
 #include "mcp/mcp_server.h"
+#include "pipeline/answer_cache.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,6 +14,7 @@ enum { USUAL_SECONDS = 120 };
 
 struct mcp_settings {
     const char *root;
+    bool is_cached;
     int64_t seconds;
 };
 
@@ -22,6 +24,11 @@ static const struct option mcp_options[] = {
      .metavar = "FOLDER",
      .offset = offsetof(struct mcp_settings, root),
      .help = "answer of files below this folder alone (default: the folder that it is started in)"},
+    {.name = "cache",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct mcp_settings, is_cached),
+     .help = "keep answers, and give them again while the files are the same: 'flopledger help "
+             "cache' (default: only where $FLOPLEDGER_CACHE names a folder for it)"},
     {.name = "time-limit",
      .kind = OPTION_INTEGER,
      .metavar = "SECONDS",
@@ -31,6 +38,17 @@ static const struct option mcp_options[] = {
      .help = "end a question that takes longer (default: 120)"},
     {0},
 };
+
+/* Each question is a command of its own, which looks for the folder in its environment. */
+static bool keep_answers(struct error *error)
+{
+    SCOPED(answer_cache) cache = {.folder = NULL};
+
+    if (!answer_cache_open(&cache, error))
+        return false;
+    (void)setenv(ANSWER_CACHE_FOLDER_VARIABLE, cache.folder, true);
+    return true;
+}
 
 static bool run_mcp(int count, char **arguments, struct error *error)
 {
@@ -47,6 +65,8 @@ static bool run_mcp(int count, char **arguments, struct error *error)
                          arguments[0]);
     if (!realpath(settings.root, root))
         return error_set(error, ERROR_INPUT, "'%s' (--root): %s", settings.root, strerror(errno));
+    if (settings.is_cached && !keep_answers(error))
+        return false;
     server = (struct mcp_server){.root = root, .seconds_max = (int)settings.seconds};
     mcp_serve(&server, stdin, stdout);
     return true;
@@ -62,7 +82,7 @@ const struct command mcp_command = {
         "memory, ranks, ettr and inspect; its resources are the pages of the documentation. "
         "Answers are what the command of that name prints with --json, a page at a time: they "
         "begin with what matters and say where to go on. It reads files below one folder, writes "
-        "none, and talks to nobody else.",
+        "none (but for answers, with --cache), and talks to nobody else.",
     .examples = "flopledger mcp --root captures\n"
                 "    what a client is told to start",
     .options = mcp_options,

@@ -25,6 +25,7 @@ struct what_if_texts {
 
 struct report_settings {
     struct page_settings page;
+    struct cache_choice cache;
     struct attribution_settings attribution;
     struct capture_choice captures;
     int64_t top;
@@ -124,6 +125,7 @@ static const struct option report_options[] = {
      .help = "what operators share a row: those of one name (default), or of one name and input "
              "shape"},
     PAGE_OPTIONS(struct report_settings),
+    CACHE_OPTIONS(struct report_settings),
     READING_OPTIONS(struct report_settings),
     {0},
 };
@@ -162,6 +164,21 @@ static struct analysis_plan plan_of(const struct report_settings *settings, size
     };
 }
 
+static bool ask_of_cache(struct session *session, const struct report_settings *settings,
+                         const struct rank_reading *reading, struct error *error)
+{
+    const struct analysis_plan *plan = reading->plan;
+    struct session_question question = {
+        .command = "report",
+        .of_page = {plan->analysis.top, plan->analysis.timeline_blocks,
+                    plan->with_memory << 1 | plan->analysis.all_modules, reading->in_full},
+        .files = {settings->model, settings->attribution.rates.path},
+        .threads = reading->threads,
+    };
+
+    return session_ask(session, &settings->cache, &question, error);
+}
+
 static bool report_report_on(struct session *session, const struct report_settings *settings,
                              struct error *error)
 {
@@ -177,7 +194,8 @@ static bool report_report_on(struct session *session, const struct report_settin
         .captures = &settings->captures,
     };
 
-    if (!session_report(session, reading, error))
+    if (!ask_of_cache(session, settings, &reading, error) ||
+        !session_report(session, reading, error))
         return false;
     return !session_prints(session) ||
            (print_page(&session->results, &settings->page, error) && session_check(session, error));
@@ -234,12 +252,14 @@ static bool run_report(int count, char **arguments, struct error *error)
                                        .shows_progress = true};
     bool is_done;
 
-    if (!parse_options(report_options, &settings, arguments, &count, error))
-        return false;
-    is_done = report_run_with(&settings, arguments, count, error);
+    is_done = parse_options_noting(
+                  report_options, &settings,
+                  &(struct noted_arguments){arguments, &count, &settings.cache.asked}, error) &&
+              report_run_with(&settings, arguments, count, error);
     attribution_settings_clear(&settings.attribution);
     for (size_t i = 0; i < settings.what_if.count; i++)
         scenario_clear(&settings.scenarios[i]);
+    bytes_clear(&settings.cache.asked);
     return is_done;
 }
 

@@ -3,6 +3,8 @@
 
 #include "base/core/arena.h"
 #include "base/core/array.h"
+#include "base/io/files_seen.h"
+#include "base/io/folders.h"
 #include "base/io/whole_file.h"
 #include "base/json/json_tree.h"
 #include "base/text/owned_text.h"
@@ -11,7 +13,7 @@
 #include "readers/open_trace.h"
 #include "trace/graphs/graph_matching.h"
 
-#include <dirent.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -52,6 +54,7 @@ static bool is_file(const char *path)
 {
     struct stat status;
 
+    files_seen_note(path);
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
@@ -59,6 +62,7 @@ static bool is_folder(const char *path)
 {
     struct stat status;
 
+    files_seen_note(path);
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
@@ -88,29 +92,19 @@ static bool list_details(struct capture_list *list, const char *path, struct err
     return root != NULL;
 }
 
-static int is_capture_name(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.' && has_trace_name(entry->d_name) &&
-           strcmp(entry->d_name, details_name) != 0;
-}
-
-static int is_graph_capture_name(const struct dirent *entry)
-{
-    return is_capture_name(entry) && strstr(entry->d_name, "graph_capture") != NULL;
-}
-
 /* Traces right in the folder. */
-static void list_folder(struct capture_list *list, const char *folder,
-                        int (*is_wanted)(const struct dirent *))
+static void list_folder(struct capture_list *list, const char *folder, const char *pattern)
 {
-    struct dirent **entries = NULL;
-    int count = scandir(folder, &entries, is_wanted, alphasort);
+    glob_t found;
 
-    for (int i = 0; i < count; i++) {
-        capture_list_add(list, path_join(folder, entries[i]->d_name));
-        free(entries[i]);
+    find_paths(&found, folder, pattern);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *name = path_name(found.gl_pathv[i]);
+
+        if (has_trace_name(name) && strcmp(name, details_name) != 0)
+            capture_list_add(list, text_copy(found.gl_pathv[i]));
     }
-    free(entries);
+    globfree(&found);
 }
 
 static bool list_captures_in(struct capture_list *list, const char *folder, bool takes_all,
@@ -122,7 +116,7 @@ static bool list_captures_in(struct capture_list *list, const char *folder, bool
     if (is_file(details))
         is_done = list_details(list, details, error);
     else
-        list_folder(list, folder, takes_all ? is_capture_name : is_graph_capture_name);
+        list_folder(list, folder, takes_all ? "*" : "*graph_capture*");
     free(details);
     return is_done;
 }

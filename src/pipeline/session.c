@@ -1,6 +1,11 @@
 /* How a report is made, from the paths on a command line to the sections of every rank. */
 #include "pipeline/session.h"
 
+#include "base/io/files_seen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
 bool session_open(struct session *session, char **operands, int count, struct error *error)
 {
     results_init(&session->results);
@@ -22,15 +27,88 @@ unsigned session_threads(const struct session *session, int64_t asked)
     return asked > 0 ? (unsigned)asked : mpi_world_threads(&session->world, default_thread_count());
 }
 
+/* ---- answers that are kept ------------------------------------------------------------------ */
+
+static void add_question_text(struct bytes *to, const char *text)
+{
+    bytes_add(to, text, strlen(text) + 1);
+}
+
+/* What the folders hold was looked at for this question, too, with what the page says of it: they
+ * need not be looked at again. */
+static void add_question_files(struct bytes *to, const struct input_files *files)
+{
+    SCOPED(results) said = {0};
+
+    for (size_t i = 0; i < files->count; i++) {
+        add_question_text(to, files->files[i].path);
+        bytes_add_zigzag(to, files->files[i].rank);
+    }
+    results_init(&said);
+    note_passed_over(&said, files, NULL);
+    results_to_bytes(to, &said);
+}
+
+/* A pipe is read once; several processes have one answer together. */
+static bool can_be_kept(const struct session *session)
+{
+    for (size_t i = 0; i < session->files.count; i++)
+        if (session->files.files[i].bytes < 0)
+            return false;
+    return session->world.size <= 1;
+}
+
+bool session_ask(struct session *session, const struct cache_choice *choice,
+                 const struct session_question *question, struct error *error)
+{
+    const char *named = getenv(ANSWER_CACHE_FOLDER_VARIABLE);
+    struct bytes asked = {0};
+
+    if (choice->is_refused || !(choice->is_wanted || (named && *named)) || !can_be_kept(session))
+        return true;
+    if (!answer_cache_open(&session->cache, error))
+        return false;
+    add_question_text(&asked, question->command);
+    bytes_add(&asked, choice->asked.bytes, choice->asked.length);
+    bytes_add(&asked, question->of_page, sizeof question->of_page);
+    add_question_files(&asked, &session->files);
+    answer_cache_ask(&session->cache, &asked, question->threads);
+    answer_cache_watch(&session->cache);
+    for (size_t i = 0; i < sizeof question->files / sizeof *question->files; i++)
+        if (question->files[i])
+            files_seen_note(question->files[i]);
+    bytes_clear(&asked);
+    return true;
+}
+
+static bool session_is_answered(struct session *session)
+{
+    session->is_kept = answer_cache_find(&session->cache, &session->results, &session->kept_check);
+    return session->is_kept;
+}
+
+static void session_keep(struct session *session)
+{
+    struct error check = {0};
+
+    (void)session_check(session, &check);
+    answer_cache_keep(&session->cache, &session->results, &check);
+}
+
+/* ---- ranks ---------------------------------------------------------------------------------- */
+
 bool session_for_each_rank(struct session *session, const struct file_reading *reading,
                            struct error *error)
 {
+    if (session_is_answered(session))
+        return true;
     read_files(&session->outcome, &session->results, &session->files, reading);
     if (session->outcome.used_count == 0) {
         *error = session->outcome.first_error;
         return false;
     }
     note_passed_over(&session->results, &session->files, NULL);
+    session_keep(session);
     return true;
 }
 
@@ -43,7 +121,12 @@ bool session_summarize(struct session *session, struct rank_reading reading, str
 bool session_report(struct session *session, struct rank_reading reading, struct error *error)
 {
     reading.world = &session->world;
-    return read_run(&session->summaries, &session->results, &session->files, &reading, error);
+    if (session_is_answered(session))
+        return true;
+    if (!read_run(&session->summaries, &session->results, &session->files, &reading, error))
+        return false;
+    session_keep(session);
+    return true;
 }
 
 bool print_session(struct session *session, int64_t rank, const struct page_settings *page,
@@ -59,6 +142,10 @@ bool print_session(struct session *session, int64_t rank, const struct page_sett
 
 bool session_check(const struct session *session, struct error *error)
 {
+    if (session->is_kept) {
+        *error = session->kept_check;
+        return error->class == ERROR_NONE;
+    }
     if (session->outcome.used_count > 0)
         return check_files_read(&session->outcome, error);
     return check_ranks_read(&session->summaries, error);
@@ -66,6 +153,7 @@ bool session_check(const struct session *session, struct error *error)
 
 void session_clear(struct session *session)
 {
+    answer_cache_clear(&session->cache);
     results_clear(&session->results);
     digest_set_clear(&session->summaries);
     mpi_world_clear(&session->world);

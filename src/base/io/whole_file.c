@@ -3,6 +3,7 @@
 
 #include "base/core/array.h"
 #include "base/core/invariant.h"
+#include "base/io/files_seen.h"
 #include "base/io/input_stream.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@ char *read_whole_file(const char *path, size_t *length, bool *is_missing, struct
     size_t capacity = 1 << 16;
     char *text;
 
+    files_seen_note(path);
     *is_missing = !file && errno == ENOENT;
     if (!file) {
         (void)error_set(error, ERROR_INPUT, "cannot read '%s': %s", path, strerror(errno));

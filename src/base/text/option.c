@@ -160,7 +160,17 @@ struct parse_state {
     char **arguments;
     int count;
     int next;
+    struct bytes *asked; /* NULL: nobody wants to know */
 };
+
+static void note_given(const struct parse_state *state, const struct option *option,
+                       const char *value)
+{
+    if (!state->asked || option->is_of_page)
+        return;
+    bytes_add(state->asked, option->name, strlen(option->name) + 1);
+    bytes_add(state->asked, value, strlen(value) + 1);
+}
 
 static bool parse_option(struct parse_state *state, const struct option *option, const char *typed,
                          const char *value, struct error *error)
@@ -169,6 +179,7 @@ static bool parse_option(struct parse_state *state, const struct option *option,
         if (value)
             return error_set(error, ERROR_USAGE, "option '%s' takes no value, but '%s' was given",
                              typed, value);
+        note_given(state, option, "");
         return store_plain(state->options, option, typed, state->settings, error);
     }
     if (!value) {
@@ -177,6 +188,7 @@ static bool parse_option(struct parse_state *state, const struct option *option,
                              option->metavar);
         value = state->arguments[state->next++];
     }
+    note_given(state, option, value);
     return option_store_value(option, typed, value, state->settings, error);
 }
 
@@ -192,6 +204,7 @@ static bool parse_long(struct parse_state *state, const char *name, struct error
         snprintf(negated, sizeof negated, "no-%.*s", (int)length, name);
         option = find_by_name(state->options, negated, length + 3);
         if (option && option->kind == OPTION_NEGATED && !equals) {
+            note_given(state, option, "not");
             *(bool *)((char *)state->settings + option->offset) = true;
             return true;
         }
@@ -225,16 +238,26 @@ static bool parse_letters(struct parse_state *state, const char *letters, struct
 bool parse_options(const struct option *options, void *settings, char **arguments, int *count,
                    struct error *error)
 {
-    struct parse_state state = {
-        .options = options, .settings = settings, .arguments = arguments, .count = *count};
+    return parse_options_noting(options, settings,
+                                &(struct noted_arguments){arguments, count, NULL}, error);
+}
+
+bool parse_options_noting(const struct option *options, void *settings,
+                          const struct noted_arguments *arguments, struct error *error)
+{
+    struct parse_state state = {.options = options,
+                                .settings = settings,
+                                .arguments = arguments->arguments,
+                                .count = *arguments->count,
+                                .asked = arguments->asked};
     bool options_ended = false;
     int operands = 0;
 
     while (state.next < state.count) {
-        char *argument = arguments[state.next++];
+        char *argument = state.arguments[state.next++];
 
         if (options_ended || argument[0] != '-' || argument[1] == '\0') {
-            arguments[operands++] = argument;
+            state.arguments[operands++] = argument;
         } else if (strcmp(argument, "--") == 0) {
             options_ended = true;
         } else if (argument[1] == '-') {
@@ -244,7 +267,7 @@ bool parse_options(const struct option *options, void *settings, char **argument
             return false;
         }
     }
-    *count = operands;
+    *arguments->count = operands;
     return true;
 }
 

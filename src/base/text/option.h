@@ -3,6 +3,7 @@
 #define FLOPLEDGER_BASE_TEXT_OPTION_H
 
 #include "base/core/attributes.h"
+#include "base/core/bytes.h"
 #include "base/core/error.h"
 
 #include <stdbool.h>
@@ -25,6 +26,7 @@ enum option_kind {
 struct option {
     const char *name; /* "top"; without the dashes */
     char letter;      /* 'n' for -n; 0 for none */
+    bool is_of_page;  /* how an answer is shown or read: the answer is the same whatever it says */
     enum option_kind kind;
     const char *metavar; /* "N"; NULL where there is no value */
     const char *help;    /* a phrase, lower case, no full stop; its default in brackets */
@@ -45,6 +47,17 @@ struct option {
  * ERROR_USAGE and name what is accepted. */
 MUST_USE bool parse_options(const struct option *options, void *settings, char **arguments,
                             int *count, struct error *error);
+
+/* What is parsed, and what of it makes two questions of a command differ. */
+struct noted_arguments {
+    char **arguments;
+    int *count;
+    struct bytes *asked; /* NULL: nobody wants to know */
+};
+
+/* The same; adds what was given, but for options that are of the page, to arguments->asked. */
+MUST_USE bool parse_options_noting(const struct option *options, void *settings,
+                                   const struct noted_arguments *arguments, struct error *error);
 
 /* For OPTION_PARSED into a double: a finite number of more than 0. */
 bool parse_positive_number(const char *text, void *field);

@@ -5,6 +5,7 @@
 #define FLOPLEDGER_OUTPUT_RESULTS_RESULTS_H
 
 #include "base/core/attributes.h"
+#include "base/core/bytes.h"
 #include "base/core/error.h"
 #include "output/results/timeline.h"
 #include "output/results/value.h"
@@ -200,5 +201,13 @@ struct table *section_add_table(struct results *results, struct section *section
 /* A new row at the end, all cells NONE: fill the returned [column_count] cells before the next row
  * is added. */
 struct value *table_add_row(struct results *results, struct table *table, int depth);
+
+/* Results as bytes, for the program that wrote them to read again: all that a page can show. */
+void results_to_bytes(struct bytes *to, const struct results *results);
+
+/* Fills `results`, which was only initialized. `bytes` must live as long as they, and are those of
+ * this very program: what they lead to lies in them. False where they cannot be what it wrote. */
+MUST_USE bool results_from_bytes(struct results *results, const unsigned char *bytes,
+                                 size_t length);
 
 #endif

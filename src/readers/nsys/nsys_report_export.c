@@ -2,6 +2,7 @@
 #include "readers/nsys/nsys_report_export.h"
 
 #include "base/core/memory_limit.h"
+#include "base/io/files_seen.h"
 #include "base/text/owned_text.h"
 
 #include <errno.h>
@@ -164,6 +165,7 @@ bool nsys_report_export(struct nsys_export *made, const char *path, struct error
 {
     char *folder;
 
+    files_seen_note_unnamed(); /* times of files decide, and what nsys writes is removed again */
     if (access(path, R_OK) != 0)
         return error_set(error, ERROR_INPUT, "cannot be opened: %s", strerror(errno));
     *made = (struct nsys_export){.database = find_beside(path)};

@@ -3,6 +3,7 @@
 
 #include "base/core/invariant.h"
 #include "base/core/out_of_memory.h"
+#include "base/io/files_seen.h"
 #include "base/text/owned_text.h"
 #include "base/text/prefix.h"
 #include "trace/trace_builder.h"
@@ -48,6 +49,7 @@ static bool read_header(struct file_state *state, const char *path, struct error
     int64_t page_bytes;
     int file = open(path, O_RDONLY | O_CLOEXEC);
 
+    files_seen_note(path);
     if (file < 0 || fstat(file, &status) != 0) {
         int problem = errno;
 
@@ -92,6 +94,7 @@ static bool has_companion(const char *path, const char *suffix)
     bool is_there;
     char *companion = text_format("%s%s", path, suffix);
 
+    files_seen_note(companion);
     is_there = stat(companion, &status) == 0 && status.st_size > 0;
     free(companion);
     return is_there;

@@ -43,7 +43,12 @@ static const struct option options[] = {
      FIELD(top)},
     {.name = "format", .kind = OPTION_CHOICE, .metavar = "NAME", .choices = formats, FIELD(format)},
     {.name = "json", .kind = OPTION_ALIAS, .alias_of = "format", .alias_value = "json"},
-    {.name = "output", .letter = 'o', .kind = OPTION_TEXT, .metavar = "FILE", FIELD(output)},
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_TEXT,
+     .metavar = "FILE",
+     .is_of_page = true,
+     FIELD(output)},
     {.name = "range",
      .kind = OPTION_PARSED,
      .metavar = "A-B",
@@ -152,6 +157,27 @@ static void wrong_lines_say_what_is_accepted(void **state)
     assert_refused("--range 3", "option '--range': '3' is not two numbers: 3-5");
 }
 
+/* What an answer hangs on is noted, however it was typed; where it goes is not. */
+static void what_is_asked_is_noted(void **state)
+{
+    static const char noted[] = "top\0005\0quiet\0\0range\0001-2\0no-bar\0not";
+    char words[][16] = {"-n5", "--output", "x", "-q", "--range=1-2", "trace", "--bar"};
+    char *arguments[7];
+    struct settings settings = {0};
+    struct bytes asked = {0};
+    struct error error = {0};
+    int count = 7;
+
+    (void)state;
+    for (int i = 0; i < count; i++)
+        arguments[i] = words[i];
+    assert_true(parse_options_noting(options, &settings,
+                                     &(struct noted_arguments){arguments, &count, &asked}, &error));
+    assert_int_equal(asked.length, sizeof noted);
+    assert_memory_equal(asked.bytes, noted, sizeof noted);
+    bytes_clear(&asked);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +185,7 @@ int main(void)
         cmocka_unit_test(flags_choices_and_aliases),
         cmocka_unit_test(operands_are_what_is_left),
         cmocka_unit_test(wrong_lines_say_what_is_accepted),
+        cmocka_unit_test(what_is_asked_is_noted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
