@@ -51,6 +51,11 @@ static void add_wait(const struct chaining *chaining, uint32_t task, uint32_t be
         before == NO_TASK ? start_ns : start_ns - chaining->tasks.ends_ns[before];
 }
 
+/* Each task has exactly one need that decided when it started, so the needs that decided make a
+ * tree, and sums along it can be carried from a task to the next: one pass over the tasks in
+ * order, with a sum of each part for each. The chain between two calls is then a difference of
+ * two sums, whatever lies between them. All times of a chain add up to the time from call to
+ * call, because waits and launches are counted as parts, too. */
 static void sum_task(struct chaining *chaining, uint32_t task)
 {
     const struct trace_task *what = &chaining->graph->tasks[task];

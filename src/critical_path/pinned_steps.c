@@ -37,6 +37,11 @@ static void find_latest_arrivals(struct pinned_steps *pinned)
     }
 }
 
+/* Why pinned and not replayed: a replay has usual latencies in place of recorded ones, so its
+ * path may differ from that of the run. Here each task of the device starts when it did, host
+ * tasks end when they did, and what lies between being ready and starting becomes a delay of its
+ * own. The graph is walked in an order in which needs come before tasks (graph.order), so one
+ * pass is enough: O(tasks + edges). */
 static void pin_task(struct pinned_steps *pinned, uint32_t at, int64_t ready_ns)
 {
     const struct trace_task *task = &pinned->graph->tasks[at];

@@ -12,6 +12,11 @@
 /* What interruptions cost a job, and what share of its time could be expected to be useful with its
  * own rate of failures, restarts and checkpoints. */
 
+/* A job loses, for each failure, the restart and on average half an interval of steps since the
+ * last checkpoint; and in each interval the time for which a checkpoint stalls it. A longer
+ * interval loses more of the first and less of the second; best_checkpoint_interval is where the
+ * sum is least (Young's square root), which holds as long as failures are rare within an
+ * interval. */
 double expected_ettr(const struct ettr_model *model)
 {
     double lost = model->failures * (model->restart + model->interval / 2.0);
@@ -128,6 +133,10 @@ static double median_flops(const struct job *job)
 }
 
 /* RATE_FAULT_COUNT: none. */
+/* Logs of real jobs hold rates that no device reaches: a step whose timer was reset, a counter
+ * that overflowed. One of them would spoil a mean over thousands of steps. What is above the
+ * device's peak, or any device's, cannot be; above RATE_TIMES_MEDIAN medians it could, but not
+ * of the same work. Low rates are never set aside: a job may well be slow. */
 static enum job_rate_fault fault_of(const struct job_step *step, double median,
                                     const struct job_rate_limits *limits)
 {

@@ -264,6 +264,10 @@ static void walk_to(struct walk *walk, int64_t time_ns)
         walk->at = walk->at == SIZE_MAX ? 0 : walk->at + 1;
 }
 
+/* At each time several events of a thread are open, one in another; the class of the lowest
+ * number wins, and the enum is ordered so that what explains most stands first (waiting for data
+ * before the operator around it). Of the thread of the step only waiting for data counts:
+ * another thread that launches may wait for its batch. */
 void host_activity_walk(struct host_activity *activity, uint32_t thread, uint32_t step_thread,
                         const int64_t range_ns[2], const struct host_piece_visitor *visitor)
 {

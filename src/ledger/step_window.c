@@ -399,6 +399,12 @@ static void find_whole(struct step_windows *result, const struct trace *trace, i
     result->source = WINDOW_WHOLE;
 }
 
+/* The best evidence that there is decides, and only one kind is used, for windows of two kinds
+ * would overlap: the profiler's own marks say what a step is; then the optimizer, which ends
+ * each step, though of n marks only n - 1 windows are whole; then ranges that servers and people
+ * name so, of which what names whole steps goes before words that may name a part of one
+ * ("batch", see words). Last the whole trace is one window: the accounts are then right, and
+ * nothing is said of steps. */
 void find_step_windows(struct step_windows *result, const struct trace *trace,
                        enum window_choice choice, int32_t device)
 {

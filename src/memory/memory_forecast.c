@@ -65,6 +65,11 @@ static bool has_square_input(const struct memory_forecast *forecast,
     return false;
 }
 
+/* How a block grows is told by what it is, not by fitting: one recording has one batch.
+ * Activations, temporaries and inputs have the batch in their shape, so their bytes are
+ * divisible by it; what is not, or is as large as a parameter of its module (a gradient on its
+ * way, a weight in half precision), stays. Attention scores have the length twice. Wrongly grown
+ * blocks show: tests hold forecasts to a second recording with another batch. */
 static enum memory_growth growth_of(const struct memory_forecast *forecast,
                                     const struct hash_map *sizes, const struct memory_block *block)
 {
@@ -141,6 +146,9 @@ void memory_replay_clear(struct memory_replay *replay)
     *replay = (struct memory_replay){0};
 }
 
+/* Lives are kept as changes at their two ends, by how they grow, so that the peak for any batch
+ * or length is one walk over the moments, and searching for the largest batch that fits costs a
+ * walk for each try. */
 void memory_replay_add(struct memory_replay *replay, enum memory_growth growth, int64_t bytes,
                        int64_t from, int64_t to)
 {

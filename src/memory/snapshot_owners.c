@@ -302,6 +302,9 @@ struct open_annotations {
     uint32_t count;
 };
 
+/* Annotations of several threads are in one list, so they need not nest: an end closes the
+ * innermost one of its name, wherever it lies, and those inside stay open. More than OPEN_MAX at
+ * once are passed over. */
 static void collect_annotation(struct open_annotations *open,
                                const struct snapshot_annotation *annotation)
 {

@@ -67,6 +67,9 @@ static struct memory_life *add_unseen(struct replaying *replaying,
     return &replaying->replay->lives[id];
 }
 
+/* The allocator's history is a ring: what was allocated before its first entry is seen only when
+ * it is freed, or as a block of the snapshot. Both begin lives at moment 0, so that the sum at
+ * each moment is of all that lived then, and not only of what the ring saw begin. */
 static void end_life(struct replaying *replaying, const struct snapshot_event *event,
                      uint32_t moment)
 {
@@ -124,6 +127,9 @@ static void meet_block(struct replaying *replaying, const struct snapshot_segmen
     is_met[id] = true;
 }
 
+/* The snapshot at the end is the truth that the replay is held to: what the events leave alive
+ * must be a block there, of the same size. What is not, is counted (vanished, changed sizes) and
+ * told, never dropped in silence. */
 /* Joins the snapshot's blocks to what the trace left alive. */
 static void meet_blocks(struct replaying *replaying)
 {

@@ -82,6 +82,12 @@ static struct path_place cross(struct ranks_path *path, const struct all_ranks *
     return (struct path_place){late, late_call};
 }
 
+/* Walked backwards, from the end of the rank that is done last. Within a rank the chain before a
+ * call is known from its digest; at a call the path goes on from the rank that came to it last,
+ * for all others waited for that one: that is what makes it critical. Each call of each rank is
+ * passed at most once, since time goes backwards, so places_left ends the walk even where clocks
+ * or joins are wrong and it would go in a circle. The parts sum to the length of the path; what
+ * clocks leave open shows as its difference from the recorded length. */
 void find_ranks_path(struct ranks_path *path, const struct all_ranks *run)
 {
     struct path_place place = {0, 0};

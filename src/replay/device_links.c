@@ -29,6 +29,11 @@ static uint32_t event_before(const struct graph_building *building, uint32_t eve
 
 /* ---- what is usual ---- */
 
+/* Two numbers stand for what the device does between pieces of work: the median time from a
+ * launch call to its kernel where the stream was idle (latency), and the median gap where the
+ * next kernel lay in the queue already. Medians, because both have long tails of which each
+ * belongs to something else that the graph has as a need of its own. A gap cannot be longer than
+ * the latency, of which it is a part. */
 static void device_links_find_usual_times(struct graph_building *building)
 {
     const struct trace *trace = building->trace;
@@ -170,6 +175,12 @@ static uint32_t what_held_up(struct graph_building *building, uint32_t event, in
 }
 
 /* What one piece of work waits for, and how long after it starts. */
+/* Work starts when the work before it on its stream has ended and its launch has reached the
+ * device; what it starts later than that is explained, in this order: by work of another stream
+ * that ended just before (an event was waited for), by a kernel that filled the device until
+ * then, else by nothing that the trace tells, and then the usual gap stands for it. A need that did
+ * not decide in the recording stays in the graph, so that it decides once another task is made
+ * faster. */
 static void link_device_task(struct graph_building *building, uint32_t event,
                              const uint32_t *last_started)
 {

@@ -21,6 +21,10 @@ static void add_tasks(struct joint_replay *replay, const struct rank_replay_inpu
                         (uint32_t)(first + course->graph.edges[i].before));
 }
 
+/* A collective is one group of tasks, one of each rank, which the graph ends together: all begin
+ * to transfer when the last of them is ready. So who waits for whom is not taken from the
+ * recording but follows from the replay, and a rank that is made faster in a scenario waits
+ * longer, as it would. */
 static void join_calls_of_run(struct joint_replay *replay)
 {
     const struct joint_run *run = replay->run;
@@ -40,6 +44,10 @@ static void join_calls_of_run(struct joint_replay *replay)
     }
 }
 
+/* Recordings of several ranks may contradict each other (calls joined that were not one, clocks
+ * apart): then the graph has a circle, no order of replaying exists, and nothing is said of the
+ * job (is_circular) instead of something wrong. Numbers of tasks are 32 bits wide; more than
+ * these are treated alike. */
 void joint_replay_begin(struct joint_replay *replay, const struct joint_run *run)
 {
     size_t total = 0;
@@ -82,6 +90,9 @@ static int64_t *joint_replay_array_of(size_t count)
     return large_array_new((count + 1) * sizeof(int64_t));
 }
 
+/* "waiting=0" of a rank asks what the job would take if nobody waited for it: its calls still run,
+ * but the others of each group begin without it. Its own length then says nothing of the job, and
+ * is left out of the slowest. */
 static bool is_not_awaited(const struct scenario *scenario, const struct rank_replay_input *course)
 {
     return scenario_factor(scenario, TARGET_WAITING, course->rank) == 0;
@@ -96,6 +107,9 @@ static int64_t changed_transfer_ns(const struct meeting_call *call, int64_t reco
     return llround((double)call->transfer_ns * ((double)changed_ns / (double)recorded_ns));
 }
 
+/* A call's duration in the recording is mostly waiting for others. In the joint replay waiting
+ * comes out of the graph, so what a call takes by itself is the transfer alone (transfer_ns of
+ * the meeting). */
 static void joint_replay_fill_rank(struct joint_times *times, const struct joint_replay *replay,
                                    uint32_t index, const struct scenario *scenario,
                                    size_t durations)
@@ -181,6 +195,8 @@ static void joint_replay_find_slowest(struct joint_outcome *outcome,
     }
 }
 
+/* How far a replay without changes is from what was recorded, on average over the tasks whose
+ * start is known: what a reader may believe of the replays with changes. */
 static int64_t start_error_ns(const struct joint_replay *replay, const struct joint_times *times)
 {
     double sum_ns = 0;

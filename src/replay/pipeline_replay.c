@@ -372,53 +372,36 @@ static void join_run(const struct pipeline_builder *builder, struct joint *joint
     }
 }
 
-static void join_data_ranks(const struct pipeline_builder *builder, size_t step, uint32_t stage,
-                            enum pipeline_kind kind)
+/* Of `count` workers, each `apart` behind the one before. */
+static void join_workers(const struct pipeline_builder *builder, size_t first, size_t apart,
+                         size_t count, enum pipeline_kind kind)
 {
-    const struct pipeline_job *job = builder->job;
     struct joint joint = {0};
 
-    for (uint32_t rank = 0; rank < job->data_rank_count; rank++)
-        join_run(builder, &joint,
-                 pipeline_graph_run_of(builder, worker_index(job, step, rank, stage), kind));
-    free(joint.groups);
-}
-
-static void join_stages(const struct pipeline_builder *builder, size_t step, uint32_t data_rank,
-                        enum pipeline_kind kind)
-{
-    const struct pipeline_job *job = builder->job;
-    struct joint joint = {0};
-
-    for (uint32_t stage = 0; stage < job->stage_count; stage++)
-        join_run(builder, &joint,
-                 pipeline_graph_run_of(builder, worker_index(job, step, data_rank, stage), kind));
-    free(joint.groups);
-}
-
-static void join_all(const struct pipeline_builder *builder, size_t step, enum pipeline_kind kind)
-{
-    const struct pipeline_job *job = builder->job;
-    struct joint joint = {0};
-    size_t first = worker_index(job, step, 0, 0);
-
-    for (size_t i = 0; i < (size_t)job->data_rank_count * job->stage_count; i++)
-        join_run(builder, &joint, pipeline_graph_run_of(builder, first + i, kind));
+    for (size_t i = 0; i < count; i++)
+        join_run(builder, &joint, pipeline_graph_run_of(builder, first + i * apart, kind));
     free(joint.groups);
 }
 
 static void join_step(const struct pipeline_builder *builder, size_t step)
 {
-    for (uint32_t stage = 0; stage < builder->job->stage_count; stage++) {
-        join_data_ranks(builder, step, stage, PIPELINE_PARAMS_ALL_GATHER);
-        join_data_ranks(builder, step, stage, PIPELINE_GRADS_REDUCE_SCATTER);
-        join_data_ranks(builder, step, stage, PIPELINE_SEPARATE_GRADS_ALL_REDUCE);
-    }
-    for (uint32_t rank = 0; rank < builder->job->data_rank_count; rank++) {
+    static const enum pipeline_kind of_data_ranks[] = {PIPELINE_PARAMS_ALL_GATHER,
+                                                       PIPELINE_GRADS_REDUCE_SCATTER,
+                                                       PIPELINE_SEPARATE_GRADS_ALL_REDUCE};
+    const struct pipeline_job *job = builder->job;
+    size_t first = worker_index(job, step, 0, 0);
+
+    for (uint32_t stage = 0; stage < job->stage_count; stage++)
+        for (size_t i = 0; i < sizeof of_data_ranks / sizeof *of_data_ranks; i++)
+            join_workers(builder, first + stage, job->stage_count, job->data_rank_count,
+                         of_data_ranks[i]);
+    for (uint32_t rank = 0; rank < job->data_rank_count; rank++) {
         pair_stages(builder, step, rank);
-        join_stages(builder, step, rank, PIPELINE_EMBEDDING_GRADS_ALL_REDUCE);
+        join_workers(builder, worker_index(job, step, rank, 0), 1, job->stage_count,
+                     PIPELINE_EMBEDDING_GRADS_ALL_REDUCE);
     }
-    join_all(builder, step, PIPELINE_CLIP_GRADS);
+    join_workers(builder, first, 1, (size_t)job->data_rank_count * job->stage_count,
+                 PIPELINE_CLIP_GRADS);
 }
 
 /* Adds a task for each operation of the job, in its order, and what they wait for:

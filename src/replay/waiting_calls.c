@@ -36,6 +36,11 @@ static void wait_for_event(struct graph_building *building, uint32_t task, uint3
     wait_for_task(building, task, building->out->task_of_event[event]);
 }
 
+/* A synchronizing call returns when all work launched before it has ended. Which work that was
+ * is not recorded: of each stream it is the last that was launched before the call and had ended
+ * when it returned, for a stream runs in order. What the call itself takes is only the time
+ * after the last of these ends; the rest follows from the device, and shrinks in a replay in
+ * which the device is faster. */
 static void link_sync(struct graph_building *building, size_t at)
 {
     const struct trace *trace = building->trace;
@@ -101,6 +106,9 @@ static bool link_blocking_copy(struct graph_building *building, uint32_t cut, ui
     return true;
 }
 
+/* Calls that synchronize by their name come first; then launches that waited though their names
+ * do not say so: a queue that was full, a copy of pageable memory. Of a call that launches
+ * several pieces of work only one wait is kept (`seen`), since it returns once. */
 void link_waiting_calls(struct graph_building *building)
 {
     const struct trace *trace = building->trace;

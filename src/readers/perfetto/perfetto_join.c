@@ -229,6 +229,10 @@ static bool is_likelier_stage(const struct perfetto_stage *stage,
     return stage->event.duration_ns <= before->event.duration_ns;
 }
 
+/* Some recorders write a kernel twice, as a slice of a track and as a stage of the GPU, in two
+ * parts of the file. Counted twice it would double the device's time. The same start and name
+ * are the same work; where the names differ, the same start is enough if only one stage begins
+ * then. A stage is taken once (is_shown). */
 /* The stage that is the same work as the slice; NULL where none is. */
 static struct perfetto_stage *stage_of(struct perfetto_reading *reading,
                                        const struct stage_index *index, const struct event *event)
@@ -287,6 +291,11 @@ struct open_slices {
     size_t depth;
 };
 
+/* A begin and an end name no partner: on one track slices nest, so an end closes the innermost
+ * open begin. That holds where the file's order is that of time. Where it is not (packets of
+ * several buffers), halves are sorted by time, and of a begin and an end at one time it cannot
+ * be known whether the slice before ends or one of no length begins; those are counted as
+ * ambiguous and told. Ends without a begin are counted, not joined. */
 static void join_halves(struct perfetto_reading *reading, const struct stage_index *index)
 {
     struct read_account *read = &reading->builder.read;
