@@ -407,7 +407,7 @@ static const int64_t together_ns = INT64_C(60) * 1000 * 1000 * 1000;
 static const int64_t dated_ns = INT64_C(1000) * 1000 * 1000 * 1000 * 1000 * 1000;
 
 /* Whether a minute or more lies between two ranks, by what their dates say. */
-static bool are_apart(const struct all_ranks *run)
+static bool ranks_are_apart(const struct all_ranks *run)
 {
     int64_t last_start_ns = INT64_MIN, first_end_ns = INT64_MAX;
 
@@ -473,8 +473,8 @@ struct joined_sizes {
 };
 
 /* Members of all-to-all calls may move as much as they like. */
-static void compare_sizes(struct joined_sizes *sizes, const struct all_ranks *run,
-                          const struct joined_call *join)
+static void compare_call_sizes(struct joined_sizes *sizes, const struct all_ranks *run,
+                               const struct joined_call *join)
 {
     const struct join_member *members = &run->joins.members[join->first];
     const struct digest_call *first = &run->digest_list[members[0].rank]->calls[members[0].call];
@@ -530,7 +530,7 @@ static const char *sign_in_collectives(const struct all_ranks *run)
 
     for (uint32_t i = 0; i < run->joins.join_count; i++)
         if (run->joins.joins[i].count >= 2)
-            compare_sizes(&sizes, run, &run->joins.joins[i]);
+            compare_call_sizes(&sizes, run, &run->joins.joins[i]);
     if (sizes.unequal > 0 && sizes.equal == 0)
         return "their collectives move different amounts";
     if (sizes.joined == 0 && all_call_others(run))
@@ -552,7 +552,7 @@ static const char *sign_of_other_runs(const struct all_ranks *run)
         return NULL;
     if (have_several_worlds(run))
         return "they tell of runs of different sizes";
-    if (are_apart(run))
+    if (ranks_are_apart(run))
         return "more than a minute lies between them";
     if (!are_numbered_or_joined(run))
         return "nothing says which ranks they are, and no collective joins them";

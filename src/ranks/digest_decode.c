@@ -43,7 +43,7 @@ static int64_t read_within(struct digest_reader *reader, int64_t lowest, int64_t
 }
 
 /* A length that fits into the sum of those before it. */
-static int64_t collect_length_ns(struct digest_reader *reader, int64_t *sum_ns)
+static int64_t decode_length_ns(struct digest_reader *reader, int64_t *sum_ns)
 {
     int64_t length_ns = read_within(reader, 0, length_limit_ns);
 
@@ -52,7 +52,7 @@ static int64_t collect_length_ns(struct digest_reader *reader, int64_t *sum_ns)
     return reader->has_failed ? 0 : length_ns;
 }
 
-static void collect_facts(struct decoding *decoding, struct digest_reader *reader)
+static void decode_facts(struct decoding *decoding, struct digest_reader *reader)
 {
     struct rank_digest *digest = decoding->digest;
     uint32_t axes;
@@ -84,8 +84,8 @@ static void collect_facts(struct decoding *decoding, struct digest_reader *reade
 }
 
 /* A name of a later version's stands behind the last of this one's. */
-static void collect_name_list(struct digest_names *names, enum digest_name_list which,
-                              struct digest_reader *reader)
+static void decode_name_list(struct digest_names *names, enum digest_name_list which,
+                             struct digest_reader *reader)
 {
     uint32_t count = digest_take_length(reader);
     struct arena arena = {0};
@@ -104,7 +104,7 @@ static void collect_name_list(struct digest_names *names, enum digest_name_list 
 }
 
 /* The first version has the names here, and those of chains with the chains. */
-static void collect_names(struct decoding *decoding, struct digest_reader *reader)
+static void decode_names(struct decoding *decoding, struct digest_reader *reader)
 {
     struct digest_context *context = decoding->context;
     bool is_first = context->version == 1;
@@ -124,7 +124,7 @@ static void collect_names(struct decoding *decoding, struct digest_reader *reade
         return;
     }
     for (int which = 0; which < (is_first ? CHAIN_NAMES : NAME_LIST_COUNT); which++)
-        collect_name_list(&decoding->names, (enum digest_name_list)which, &names);
+        decode_name_list(&decoding->names, (enum digest_name_list)which, &names);
     reader->has_failed = names.has_failed;
     if (names.has_failed || !is_shared)
         return;
@@ -133,8 +133,8 @@ static void collect_names(struct decoding *decoding, struct digest_reader *reade
 }
 
 /* Time of an account that this version does not know counts as nothing recorded. */
-static void collect_step(struct digest_step *step, const struct digest_names *names,
-                         struct digest_reader *reader)
+static void decode_step(struct digest_step *step, const struct digest_names *names,
+                        struct digest_reader *reader)
 {
     int64_t sum_ns = 0;
 
@@ -156,7 +156,7 @@ static void collect_step(struct digest_step *step, const struct digest_names *na
     fail_unless(reader, sum_ns == step->end_ns - step->start_ns);
 }
 
-static void collect_steps(struct decoding *decoding, struct digest_reader *reader)
+static void decode_steps(struct decoding *decoding, struct digest_reader *reader)
 {
     enum { BYTES_LEAST = 7 }; /* of a step without accounts */
     struct rank_digest *digest = decoding->digest;
@@ -165,14 +165,14 @@ static void collect_steps(struct decoding *decoding, struct digest_reader *reade
 
     digest->steps = arena_allocate(&digest->arena, count * sizeof *digest->steps);
     for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
-        collect_step(&digest->steps[i], &decoding->names, reader);
+        decode_step(&digest->steps[i], &decoding->names, reader);
         sum_ns += digest->steps[i].end_ns - digest->steps[i].start_ns;
         fail_unless(reader, sum_ns <= sum_limit_ns);
     }
     digest->step_count = count;
 }
 
-static void collect_groups(struct decoding *decoding, struct digest_reader *reader)
+static void decode_groups(struct decoding *decoding, struct digest_reader *reader)
 {
     enum { BYTES_LEAST = 4 };
     struct rank_digest *digest = decoding->digest;
@@ -190,8 +190,8 @@ static void collect_groups(struct decoding *decoding, struct digest_reader *read
     digest->group_count = count;
 }
 
-static void collect_call(struct rank_digest *digest, struct digest_call *call,
-                         const struct digest_names *names, struct digest_reader *reader)
+static void decode_call(struct rank_digest *digest, struct digest_call *call,
+                        const struct digest_names *names, struct digest_reader *reader)
 {
     int64_t type;
     uint64_t kind;
@@ -219,7 +219,7 @@ static void collect_call(struct rank_digest *digest, struct digest_call *call,
 }
 
 /* A time that lies `gap_ns` behind `time_ns`. */
-static int64_t collect_time(struct digest_reader *reader, int64_t time_ns)
+static int64_t decode_time(struct digest_reader *reader, int64_t time_ns)
 {
     int64_t gap_ns = digest_take_integer(reader);
     int64_t result_ns;
@@ -230,7 +230,7 @@ static int64_t collect_time(struct digest_reader *reader, int64_t time_ns)
     return reader->has_failed ? 0 : result_ns;
 }
 
-static void collect_calls(struct decoding *decoding, struct digest_reader *reader)
+static void decode_calls(struct decoding *decoding, struct digest_reader *reader)
 {
     enum { BYTES_LEAST = 10 };
     struct rank_digest *digest = decoding->digest;
@@ -239,16 +239,16 @@ static void collect_calls(struct decoding *decoding, struct digest_reader *reade
 
     digest->calls = arena_allocate(&digest->arena, count * sizeof *digest->calls);
     for (uint32_t i = 0; i < count && !reader->has_failed; i++) {
-        digest->calls[i].start_ns = collect_time(reader, time_ns);
+        digest->calls[i].start_ns = decode_time(reader, time_ns);
         fail_unless(reader, i == 0 || digest->calls[i].start_ns >= digest->calls[i - 1].start_ns);
-        digest->calls[i].duration_ns = collect_length_ns(reader, &sum_ns);
-        collect_call(digest, &digest->calls[i], &decoding->names, reader);
+        digest->calls[i].duration_ns = decode_length_ns(reader, &sum_ns);
+        decode_call(digest, &digest->calls[i], &decoding->names, reader);
         time_ns = digest->calls[i].start_ns + digest->calls[i].duration_ns;
     }
     digest->call_count = count;
 }
 
-static void collect_exposed(struct decoding *decoding, struct digest_reader *reader)
+static void decode_exposed(struct decoding *decoding, struct digest_reader *reader)
 {
     enum { BYTES_LEAST = 3 };
     struct rank_digest *digest = decoding->digest;
@@ -260,9 +260,9 @@ static void collect_exposed(struct decoding *decoding, struct digest_reader *rea
         struct digest_interval *interval = &digest->exposed[i];
         uint64_t step;
 
-        interval->start_ns = collect_time(reader, time_ns);
+        interval->start_ns = decode_time(reader, time_ns);
         fail_unless(reader, i == 0 || interval->start_ns >= time_ns);
-        interval->end_ns = interval->start_ns + collect_length_ns(reader, &sum_ns);
+        interval->end_ns = interval->start_ns + decode_length_ns(reader, &sum_ns);
         step = digest_take_count(reader);
         fail_unless(reader, step < digest->step_count);
         interval->step = (uint32_t)step;
@@ -271,7 +271,7 @@ static void collect_exposed(struct decoding *decoding, struct digest_reader *rea
     digest->exposed_count = count;
 }
 
-static void collect_tokens(struct decoding *decoding, struct digest_reader *reader)
+static void decode_tokens(struct decoding *decoding, struct digest_reader *reader)
 {
     struct rank_digest *digest = decoding->digest;
 
@@ -279,7 +279,7 @@ static void collect_tokens(struct decoding *decoding, struct digest_reader *read
         digest->steps[i].tokens = read_within(reader, -1, STEP_TOKENS_MAX);
 }
 
-static void collect_exchanges(struct decoding *decoding, struct digest_reader *reader)
+static void decode_exchanges(struct decoding *decoding, struct digest_reader *reader)
 {
     enum { BYTES_LEAST = 3 };
     struct rank_digest *digest = decoding->digest;
@@ -301,8 +301,8 @@ static void collect_exchanges(struct decoding *decoding, struct digest_reader *r
 }
 
 /* A part that this version does not know counts as waiting. */
-static void collect_chain(struct digest_chain *chain, uint32_t call_count,
-                          const struct digest_names *names, struct digest_reader *reader)
+static void decode_chain(struct digest_chain *chain, uint32_t call_count,
+                         const struct digest_names *names, struct digest_reader *reader)
 {
     chain->call = (int32_t)read_within(reader, CHAIN_NOT_KNOWN, (int64_t)call_count - 1);
     for (uint32_t i = 0; i < names->counts[CHAIN_NAMES] && !reader->has_failed; i++) {
@@ -314,7 +314,7 @@ static void collect_chain(struct digest_chain *chain, uint32_t call_count,
 }
 
 /* Of each call, and of the end; or none. */
-static void collect_chains(struct decoding *decoding, struct digest_reader *reader)
+static void decode_chains(struct decoding *decoding, struct digest_reader *reader)
 {
     struct rank_digest *digest = decoding->digest;
     uint32_t count = digest_take_length(reader);
@@ -323,23 +323,23 @@ static void collect_chains(struct decoding *decoding, struct digest_reader *read
     digest->path_start_ns = read_within(reader, -time_limit_ns, time_limit_ns);
     digest->path_end_ns = digest->path_start_ns + read_within(reader, 0, length_limit_ns);
     if (decoding->context->version == 1)
-        collect_name_list(&decoding->names, CHAIN_NAMES, reader);
+        decode_name_list(&decoding->names, CHAIN_NAMES, reader);
     if (reader->has_failed)
         return;
     digest->chains = arena_allocate(&digest->arena, count * sizeof *digest->chains);
     for (uint32_t i = 0; i < count && !reader->has_failed; i++)
-        collect_chain(&digest->chains[i], digest->call_count, &decoding->names, reader);
+        decode_chain(&digest->chains[i], digest->call_count, &decoding->names, reader);
     digest->chain_count = count;
 }
 
-static void collect_part(struct decoding *decoding, uint64_t part, struct digest_reader *reader)
+static void decode_part(struct decoding *decoding, uint64_t part, struct digest_reader *reader)
 {
     static void (*const collect[])(struct decoding * decoding, struct digest_reader * reader) = {
-        [PART_FACTS] = collect_facts,   [PART_NAMES] = collect_names,
-        [PART_STEPS] = collect_steps,   [PART_GROUPS] = collect_groups,
-        [PART_CALLS] = collect_calls,   [PART_EXPOSED] = collect_exposed,
-        [PART_TOKENS] = collect_tokens, [PART_EXCHANGES] = collect_exchanges,
-        [PART_CHAINS] = collect_chains,
+        [PART_FACTS] = decode_facts,   [PART_NAMES] = decode_names,
+        [PART_STEPS] = decode_steps,   [PART_GROUPS] = decode_groups,
+        [PART_CALLS] = decode_calls,   [PART_EXPOSED] = decode_exposed,
+        [PART_TOKENS] = decode_tokens, [PART_EXCHANGES] = decode_exchanges,
+        [PART_CHAINS] = decode_chains,
     };
 
     if (part > 0 && part < sizeof collect / sizeof *collect)
@@ -360,7 +360,7 @@ bool digest_decode(struct rank_digest *digest, const void *bytes, size_t length,
         struct digest_reader content = {.at = reader.at, .end = reader.at + part_length};
 
         if (!reader.has_failed && part > last_part)
-            collect_part(&decoding, part, &content);
+            decode_part(&decoding, part, &content);
         reader.has_failed = reader.has_failed || content.has_failed || part <= last_part;
         reader.at += part_length;
         last_part = part;

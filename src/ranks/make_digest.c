@@ -160,7 +160,7 @@ struct digest_maker {
     struct hash_map stream_place; /* by track: the place of its stream */
 };
 
-static const char *keep_text(struct rank_digest *digest, const char *text)
+static const char *digest_keep_text(struct rank_digest *digest, const char *text)
 {
     return arena_copy_text(&digest->arena, text, strlen(text));
 }
@@ -188,9 +188,9 @@ static void collect_facts(struct digest_maker *maker, const struct efficiency *e
     coordinates_in_path(digest->coordinates, path);
     digest->device = maker->ledger->device;
     digest->source = maker->ledger->source;
-    digest->file = keep_text(digest, path_name(path));
-    digest->hostname = keep_text(digest, trace_text(trace, trace->facts.hostname));
-    digest->device_name = keep_text(digest, peaks->name ? peaks->name : "");
+    digest->file = digest_keep_text(digest, path_name(path));
+    digest->hostname = digest_keep_text(digest, trace_text(trace, trace->facts.hostname));
+    digest->device_name = digest_keep_text(digest, peaks->name ? peaks->name : "");
     digest->link_bytes_per_second =
         peaks->device ? (int64_t)peaks->device->link_bytes_per_second : 0;
     digest->memory_bytes = -1;
@@ -259,8 +259,8 @@ static uint32_t add_group(struct digest_maker *maker, uint64_t key, struct diges
 
     if (index < digest->group_count)
         return index;
-    group.name = keep_text(digest, group.name);
-    group.ranks = keep_text(digest, group.ranks);
+    group.name = digest_keep_text(digest, group.name);
+    group.ranks = digest_keep_text(digest, group.ranks);
     ARENA_LIST_ADD(&digest->arena, digest->groups, digest->group_count, group);
     return index;
 }

@@ -82,7 +82,7 @@ static int compare_dumps(const void *one, const void *other)
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-static int compare_ranks(const void *one, const void *other)
+static int compare_dumps_by_rank(const void *one, const void *other)
 {
     uint32_t a = *(const uint32_t *)one;
     uint32_t b = *(const uint32_t *)other;
@@ -95,7 +95,7 @@ size_t flight_sort_ranks(uint32_t *ranks, size_t count)
     size_t kept = 0;
 
     if (count > 0)
-        qsort(ranks, count, sizeof *ranks, compare_ranks);
+        qsort(ranks, count, sizeof *ranks, compare_dumps_by_rank);
     for (size_t i = 0; i < count; i++)
         if (kept == 0 || ranks[kept - 1] != ranks[i])
             ranks[kept++] = ranks[i];

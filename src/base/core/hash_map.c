@@ -42,7 +42,7 @@ static size_t first_slot(const struct hash_map *map, uint64_t key)
 }
 
 /* The slot that holds `key`, or the free one where it belongs. */
-static struct hash_map_slot *slot_of(const struct hash_map *map, uint64_t key)
+static struct hash_map_slot *hash_map_slot_of(const struct hash_map *map, uint64_t key)
 {
     size_t i = first_slot(map, key);
 
@@ -53,7 +53,7 @@ static struct hash_map_slot *slot_of(const struct hash_map *map, uint64_t key)
 
 /* All slots are put in anew: with another mask or secret the place of each key is another. Doubling
  * makes this a constant cost of each key that is added. */
-static void put_anew(struct hash_map *map, size_t slot_count, uint64_t secret)
+static void hash_map_put_anew(struct hash_map *map, size_t slot_count, uint64_t secret)
 {
     struct hash_map bigger = {.slot_count = slot_count, .count = map->count, .secret = secret};
 
@@ -62,7 +62,7 @@ static void put_anew(struct hash_map *map, size_t slot_count, uint64_t secret)
         bigger.slots[i] = (struct hash_map_slot){.value = NO_VALUE};
     for (size_t i = 0; i < map->slot_count; i++)
         if (map->slots[i].value != NO_VALUE)
-            *slot_of(&bigger, map->slots[i].key) = map->slots[i];
+            *hash_map_slot_of(&bigger, map->slots[i].key) = map->slots[i];
     large_array_free(map->slots);
     *map = bigger;
 }
@@ -82,12 +82,12 @@ static struct hash_map_slot *add(struct hash_map *map, uint64_t key, uint32_t va
 
     assert(value_if_new != NO_VALUE);
     if (2 * (map->count + 1) > map->slot_count)
-        put_anew(map, map->slot_count ? 2 * map->slot_count : FIRST_SLOTS, map->secret);
-    slot = slot_of(map, key);
+        hash_map_put_anew(map, map->slot_count ? 2 * map->slot_count : FIRST_SLOTS, map->secret);
+    slot = hash_map_slot_of(map, key);
     if (slot->value == NO_VALUE) {
         if (is_far_from_its_place(map, key, slot)) {
-            put_anew(map, map->slot_count, hash_secret());
-            slot = slot_of(map, key);
+            hash_map_put_anew(map, map->slot_count, hash_secret());
+            slot = hash_map_slot_of(map, key);
         }
         *slot = (struct hash_map_slot){.key = key, .value = value_if_new};
         map->count++;
@@ -102,7 +102,7 @@ void hash_map_reserve(struct hash_map *map, size_t count)
     while (slot_count < 2 * count)
         slot_count *= 2;
     if (slot_count > map->slot_count)
-        put_anew(map, slot_count, map->secret);
+        hash_map_put_anew(map, slot_count, map->secret);
 }
 
 uint32_t hash_map_add(struct hash_map *map, uint64_t key, uint32_t value_if_new)
@@ -122,7 +122,7 @@ uint32_t hash_map_set(struct hash_map *map, uint64_t key, uint32_t value)
 
 uint32_t hash_map_find(const struct hash_map *map, uint64_t key)
 {
-    return map->slot_count ? slot_of(map, key)->value : NO_VALUE;
+    return map->slot_count ? hash_map_slot_of(map, key)->value : NO_VALUE;
 }
 
 void hash_map_clear(struct hash_map *map)

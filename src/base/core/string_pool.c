@@ -87,7 +87,7 @@ static char *keep_text(struct string_pool *pool, const char *text, size_t length
     return copy;
 }
 
-static void put_anew(struct string_pool *pool, size_t slot_count)
+static void string_pool_put_anew(struct string_pool *pool, size_t slot_count)
 {
     uint32_t *slots = require_memory(calloc(slot_count, sizeof *slots));
 
@@ -112,7 +112,7 @@ static void put_anew_with_secret(struct string_pool *pool)
 
         entry->hash = hash_text(entry->text, entry->length, pool->secret);
     }
-    put_anew(pool, pool->slot_count);
+    string_pool_put_anew(pool, pool->slot_count);
 }
 
 static uint32_t add_entry(struct string_pool *pool, const char *text, size_t length, uint32_t hash)
@@ -148,7 +148,7 @@ static size_t find_slot(const struct string_pool *pool, const char *text, size_t
 /* Makes the empty string id 0. */
 static void begin(struct string_pool *pool)
 {
-    put_anew(pool, FIRST_SLOTS);
+    string_pool_put_anew(pool, FIRST_SLOTS);
     pool->slots[find_slot(pool, "", 0, hash_text("", 0, 0))] = 1;
     add_entry(pool, "", 0, hash_text("", 0, 0));
 }
@@ -169,7 +169,7 @@ uint32_t string_pool_add(struct string_pool *pool, const char *text, size_t leng
         slot = find_slot(pool, text, length, hash);
     }
     if (pool->count * 2 >= pool->slot_count) {
-        put_anew(pool, pool->slot_count * 2);
+        string_pool_put_anew(pool, pool->slot_count * 2);
         slot = find_slot(pool, text, length, hash);
     }
     pool->slots[slot] = (uint32_t)pool->count + 1;

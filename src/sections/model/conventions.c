@@ -34,7 +34,7 @@ static double conventions_peak_of(const struct efficiency *efficiency)
     return peak;
 }
 
-static struct section *say_what_is_missing(struct results *results, const char *needs)
+static struct section *conventions_not_known(struct results *results, const char *needs)
 {
     struct section *section = section_new(results, "conventions", "Conventions", NULL);
 
@@ -121,12 +121,12 @@ static struct section *compare_conventions(struct results *results,
     struct section *section;
 
     if (!architecture)
-        return options->convention ? say_what_is_missing(results, needs_sizes) : NULL;
+        return options->convention ? conventions_not_known(results, needs_sizes) : NULL;
     if (trained.samples <= 0 || trained.tokens <= 0 || steps == 0)
-        return say_what_is_missing(results, needs_tokens);
+        return conventions_not_known(results, needs_tokens);
     run.setting.sequence = trained.tokens / trained.samples;
     if (run.setting.sequence == 0)
-        return say_what_is_missing(results, needs_tokens);
+        return conventions_not_known(results, needs_tokens);
     run.setting.recompute =
         input->efficiency->total.flops.recomputed > 0 ? RECOMPUTE_FULL : RECOMPUTE_NONE;
     run.tokens = (double)trained.tokens / (double)steps;
