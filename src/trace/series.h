@@ -13,6 +13,7 @@ struct series_sample {
 
 enum series_kind {
     SERIES_METRIC,      /* a counter of the device, sampled at regular moments */
+    SERIES_OF_KERNELS,  /* what a counter counted in one kernel, at the moment when it began */
     SERIES_PAGE_FAULTS, /* how many faults of unified memory there were at a moment */
 };
 

@@ -50,7 +50,7 @@ TABLES = {
         tid dst_address src_address queue_id region_name_id extdata""",
     "memory_allocate": "id guid nid pid start end size event_id | tid agent_id type level address queue_id stream_id extdata",
 }
-SHAPES = ("own", "common", "lean")
+SHAPES = ("own", "common", "lean", "counted")
 
 
 class RocpdWriter:
@@ -156,14 +156,25 @@ def write_regions(writer: RocpdWriter, process: Process, own: dict[str, int]) ->
         )
 
 
-def write_process(writer: RocpdWriter, process: Process) -> None:
+def write_counts(writer: RocpdWriter, event: int, item: dict[str, Any]) -> None:
+    """What two counters counted in a kernel; the first in two parts of the device."""
+    for counter, value in ((7, 60.0 * item["kernel"]), (8, 0.5), (7, 4.0 * item["kernel"])):
+        writer.add("pmc_event", event_id=event, pmc_id=counter, value=value)
+
+
+def write_process(writer: RocpdWriter, process: Process, is_counted: bool = False) -> None:
     own = write_facts(writer, process)
+    for number, name in ((7, "SQ_WAVES"), (8, "MfmaUtil")) if is_counted else ():
+        writer.add("info_pmc", **own, id=number, agent_id=FIRST_ROW, name=name, symbol=name)
     first = process.first_handle
     for item in process.dispatches:
         sizes = dict(zip(("grid_size_x", "grid_size_y", "grid_size_z"), item["grid"]))
         sizes |= dict(
             zip(("workgroup_size_x", "workgroup_size_y", "workgroup_size_z"), item["block"])
         )
+        event = writer.event("KERNEL_DISPATCH", item["correlation"], {})
+        if is_counted:
+            write_counts(writer, event, item)
         writer.add(
             "kernel_dispatch",
             **own,
@@ -176,7 +187,7 @@ def write_process(writer: RocpdWriter, process: Process) -> None:
             start=item["start"],
             end=item["end"],
             group_segment_size=item["shared"],
-            event_id=writer.event("KERNEL_DISPATCH", item["correlation"], {}),
+            event_id=event,
         )
     for item in process.copies:
         name = process.operations["MEMORY_COPY"][item["operation"]]
@@ -200,7 +211,9 @@ def write_rocpd(path: Path, processes: list[Process], shape: str = "own") -> Non
     connection = sqlite3.connect(path)
     for number, process in enumerate(processes):
         guid = f"0198{number:04x}-7c1b-7000-8000-{GPU_FIRST_NODE:012x}"
-        write_process(RocpdWriter(connection, guid, shape), process)
+        is_counted = shape == "counted"
+        writer = RocpdWriter(connection, guid, "own" if is_counted else shape)
+        write_process(writer, process, is_counted)
     connection.commit()
     connection.close()
 

@@ -99,8 +99,9 @@ def counted_record(item: dict[str, Any]) -> dict[str, Any]:
             "dispatch_info": dispatch_info(item),
         },
         "records": [
-            {"counter_id": handle(7), "value": 64.0 * item["kernel"]},
+            {"counter_id": handle(7), "value": 60.0 * item["kernel"]},
             {"counter_id": handle(8), "value": 0.5},
+            {"counter_id": handle(7), "value": 4.0 * item["kernel"]},  # another part of the device
         ],
         "stream_id": handle(item["stream"]),
     }
@@ -160,7 +161,10 @@ def process_json(process: Process, is_counted: bool = False) -> dict[str, Any]:
             "config": {"kernel_rename": False},
         },
         "agents": agents_of(process),
-        "counters": [],
+        "counters": [
+            {"agent_id": handle(0), "id": handle(7), "name": "SQ_WAVES", "is_derived": 0},
+            {"agent_id": handle(0), "id": handle(8), "name": "MfmaUtil", "is_derived": 1},
+        ],
         "strings": strings_of(process),
         "code_objects": [{"size": 88, "code_object_id": 1}],
         "kernel_symbols": [symbol_of(i, name) for i, name in enumerate(["", *process.kernels])],

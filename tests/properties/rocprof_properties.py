@@ -32,6 +32,7 @@ def every_form_of_rocprof_is_read(case: Any) -> None:
     traces = make_traces(case)
     processes = [process_of(trace, FIRST_PID + i, 37_944) for i, trace in enumerate(traces)]
     first: list[dict[str, Any]] = []
+    counted: list[Any] = []
     for shape in (*SHAPES, *DATABASE_SHAPES):
         if shape in SHAPES:
             file = folder / f"{shape}_results.json{case.rng.choice(('', '.gz'))}"
@@ -43,12 +44,16 @@ def every_form_of_rocprof_is_read(case: Any) -> None:
         if read.code or len(read.ranks) != len(traces):
             raise Failure(f"{shape}: code {read.code}, {len(read.ranks)} ranks: {read.message}")
         first = first or read.ranks
+        if shape == "counted":
+            counted.append([sections.get("gpu_metrics") for sections in read.ranks])
         for rank, (trace, sections) in enumerate(zip(traces, read.ranks)):
             compare_ledger(replace(read, sections=sections), trace.ledger)
             for name in SECTIONS:
                 if first[rank].get(name) != sections.get(name):
                     unequal = unlike(first[rank].get(name), sections.get(name))
                     raise Failure(f"{shape}, rank {rank}: {name}{unequal}")
+    if len(counted) != 2 or None in counted[0] or counted[0] != counted[1]:
+        raise Failure(f"counters{unlike(counted[0], counted[-1])}")
 
 
 def damaged_rocprof_files_are_told(case: Any) -> None:

@@ -78,6 +78,7 @@ struct packet {
     struct proto_bytes interned;
     struct proto_bytes packets; /* compressed */
     struct proto_bytes stage;
+    struct proto_bytes counters;
     struct proto_bytes defaults;
     struct proto_bytes track;
     uint32_t other; /* the first field that tells what else the packet is; 0: none */
@@ -122,6 +123,9 @@ static void read_packet_message(struct packet *packet, const struct proto_field 
         break;
     case 50:
         packet->packets = field->bytes;
+        break;
+    case 52:
+        packet->counters = field->bytes;
         break;
     case 53:
         packet->stage = field->bytes;
@@ -184,7 +188,7 @@ static void set_aside(struct perfetto_reading *reading, int64_t length, const ch
     trace_builder_damage(&reading->builder, &damage);
 }
 
-static void read_timed(struct perfetto_reading *reading, const struct perfetto_sequence *sequence,
+static void read_timed(struct perfetto_reading *reading, struct perfetto_sequence *sequence,
                        const struct packet *packet)
 {
     uint32_t clock = packet->clock ? packet->clock : sequence->clock;
@@ -199,6 +203,8 @@ static void read_timed(struct perfetto_reading *reading, const struct perfetto_s
         perfetto_read_track_event(reading, sequence, packet->track_event, time_ns);
     if (packet->stage.at)
         perfetto_read_stage(reading, sequence, packet->stage, time_ns);
+    if (packet->counters.at)
+        perfetto_read_counters(reading, sequence, packet->counters, time_ns);
 }
 
 /* Packets of other recorders of the machine, as the field is called that they stand in. */
@@ -208,16 +214,25 @@ static void leave_packet(struct perfetto_reading *reading, uint32_t number)
         uint32_t number;
         const char *name;
     } fields[] = {
-        {1, "ftrace_events"},      {2, "process_tree"},
-        {7, "sys_stats"},          {9, "process_stats"},
-        {33, "trace_config"},      {34, "ftrace_stats"},
-        {35, "trace_stats"},       {36, "synchronization_marker"},
-        {38, "power_rails"},       {44, "trigger"},
-        {45, "system_info"},       {48, "packages_list"},
-        {52, "gpu_counter_event"}, {54, "streaming_profile_packet"},
-        {61, "module_symbols"},    {66, "perf_sample"},
-        {69, "service_event"},     {70, "initial_display_state"},
-        {76, "chrome_metadata"},   {89, "trace_uuid"},
+        {1, "ftrace_events"},
+        {2, "process_tree"},
+        {7, "sys_stats"},
+        {9, "process_stats"},
+        {33, "trace_config"},
+        {34, "ftrace_stats"},
+        {35, "trace_stats"},
+        {36, "synchronization_marker"},
+        {38, "power_rails"},
+        {44, "trigger"},
+        {45, "system_info"},
+        {48, "packages_list"},
+        {54, "streaming_profile_packet"},
+        {61, "module_symbols"},
+        {66, "perf_sample"},
+        {69, "service_event"},
+        {70, "initial_display_state"},
+        {76, "chrome_metadata"},
+        {89, "trace_uuid"},
     };
     char text[32];
 
@@ -253,7 +268,7 @@ static void read_packet(struct perfetto_reading *reading, struct proto_bytes mes
         perfetto_read_clocks(&reading->state, sequence, packet->clocks);
     if (packet->track.at)
         (void)perfetto_describe_track(&reading->state, packet->track);
-    if (!packet->track_event.at && !packet->stage.at) {
+    if (!packet->track_event.at && !packet->stage.at && !packet->counters.at) {
         if (packet->other)
             leave_packet(reading, packet->other);
         return;

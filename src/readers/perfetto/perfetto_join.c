@@ -343,16 +343,22 @@ static bool says_gpus(const struct perfetto_reading *reading)
     return false;
 }
 
-/* Where a GPU's number is not said and others' are, it is none of those. */
-enum { GPU_NOT_SAID = 9999 };
+/* Counters of the one GPU that there is, whose number is not said. */
+static void number_counters(struct series_list *list, int32_t unsaid)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->series[i].device == PERFETTO_GPU_NOT_SAID)
+            list->series[i].device = unsaid;
+}
 
 static void add_gpu_stages(struct perfetto_reading *reading)
 {
     struct trace_builder *builder = &reading->builder;
     uint32_t category = string_pool_add(&builder->strings, "gpu_render_stage_event", 22);
-    int32_t unsaid = says_gpus(reading) ? GPU_NOT_SAID : 0;
+    int32_t unsaid = says_gpus(reading) ? PERFETTO_GPU_NOT_SAID : 0;
     char text[NUMBER_BYTES_MAX];
 
+    number_counters(&builder->series, unsaid);
     for (size_t i = 0; i < reading->stage_count; i++) {
         struct perfetto_stage *stage = &reading->stages[i];
         struct track_key key = {.is_device = true,

@@ -37,6 +37,7 @@ struct perfetto_sequence {
     struct hash_map names; /* by kind and number: string in perfetto_state.texts */
     uint64_t track;        /* of events that name none */
     uint32_t clock;        /* of packets that name none */
+    uint64_t counters;     /* the scope of what its counters are called; 0: of all packets' */
 };
 
 struct perfetto_clock {
@@ -78,8 +79,9 @@ struct perfetto_state {
     struct perfetto_track *tracks;
     size_t track_count;
     struct hash_map track_by_id;
-    bool has_root;           /* some clock is the trace's */
-    int64_t realtime_offset; /* REALTIME less the trace's clock */
+    struct hash_map counters; /* what counters are called; see perfetto_counters.c */
+    bool has_root;            /* some clock is the trace's */
+    int64_t realtime_offset;  /* REALTIME less the trace's clock */
     bool has_realtime;
 };
 
@@ -91,6 +93,9 @@ void perfetto_sequence_begin(struct perfetto_sequence *sequence);
 /* An InternedData. */
 void perfetto_intern(struct perfetto_state *state, struct perfetto_sequence *sequence,
                      struct proto_bytes message);
+/* An InternedGpuCounterDescriptor. */
+void perfetto_intern_counters(struct perfetto_state *state,
+                              const struct perfetto_sequence *sequence, struct proto_bytes message);
 /* 0 where the number has no name. */
 uint32_t perfetto_interned_name(const struct perfetto_sequence *sequence,
                                 enum perfetto_interned kind, uint64_t number);
@@ -161,6 +166,11 @@ void perfetto_read_track_event(struct perfetto_reading *reading,
 /* A GpuRenderStageEvent. */
 void perfetto_read_stage(struct perfetto_reading *reading, const struct perfetto_sequence *sequence,
                          struct proto_bytes message, int64_t time_ns);
+/* Where a GPU's number is not said and others' are, it is none of those. */
+enum { PERFETTO_GPU_NOT_SAID = 9999 };
+/* A GpuCounterEvent. */
+void perfetto_read_counters(struct perfetto_reading *reading, struct perfetto_sequence *sequence,
+                            struct proto_bytes message, int64_t time_ns);
 /* Joins begins and ends, slices and stages, and adds them to the builder. */
 void perfetto_finish_events(struct perfetto_reading *reading);
 

@@ -84,6 +84,8 @@ void perfetto_intern(struct perfetto_state *state, struct perfetto_sequence *seq
     struct proto_field field;
 
     while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 47, PROTO_LENGTH))
+            perfetto_intern_counters(state, sequence, field.bytes);
         for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
             if (proto_is(&field, fields[i].number, PROTO_LENGTH))
                 intern_entry(state, sequence, fields[i].kind, field.bytes);
@@ -298,6 +300,7 @@ void perfetto_state_clear(struct perfetto_state *state)
     hash_map_clear(&state->sequence_by_id);
     hash_map_clear(&state->clock_by_key);
     hash_map_clear(&state->track_by_id);
+    hash_map_clear(&state->counters);
     string_pool_clear(&state->texts);
     *state = (struct perfetto_state){0};
 }

@@ -12,6 +12,7 @@
 #include "readers/sqlite/sqlite_input.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,9 @@ struct rocpd_reading {
     struct hash_map threads; /* row in rocpd_info_thread: index in thread_ids */
     int64_t *thread_ids;
     uint32_t thread_count;
+    struct hash_map dispatches; /* event of a kernel: index in `dispatched` */
+    struct rocprof_count *dispatched;
+    uint32_t dispatch_count;
 };
 
 static void rocpd_table_name(char *to, const char *name, const char *suffix)
@@ -281,25 +285,47 @@ static const char *const stack_columns[] = {"stack_id", NULL};
         "group_segment_size", "workgroup_size_x", "workgroup_size_y", "workgroup_size_z", \
         "grid_size_x", "grid_size_y", "grid_size_z"
 
+/* Counts name the event of their kernel. */
+static void keep_dispatch(struct rocpd_reading *reading, int64_t event,
+                          const struct rocprof_record *record)
+{
+    const struct rocprof_count kept = {.agent = record->values[ROCPROF_AGENT],
+                                       .time_ns = record->values[ROCPROF_START]};
+    const uint32_t needed = (uint32_t)1 << ROCPROF_AGENT | (uint32_t)1 << ROCPROF_START;
+
+    if ((record->has & needed) == needed &&
+        hash_map_add(&reading->dispatches, (uint64_t)event, reading->dispatch_count) ==
+            reading->dispatch_count)
+        ARRAY_ADD(reading->dispatched, reading->dispatch_count, kept);
+}
+
 static void rocpd_read_kernels(struct rocpd_reading *reading)
 {
-    static const char *const columns[] = {KERNEL_COLUMNS, NULL};
+    static const char *const columns[] = {KERNEL_COLUMNS, "event_id", NULL};
     static const enum rocprof_value values[] = {
-        ROCPROF_START,    ROCPROF_END,       ROCPROF_AGENT,      ROCPROF_QUEUE,
-        ROCPROF_STREAM,   ROCPROF_KERNEL,    ROCPROF_DISPATCH,   ROCPROF_SHARED_MEMORY,
-        ROCPROF_BLOCK,    ROCPROF_BLOCK + 1, ROCPROF_BLOCK + 2,  ROCPROF_GRID,
-        ROCPROF_GRID + 1, ROCPROF_GRID + 2,  ROCPROF_CORRELATION};
+        ROCPROF_START,    ROCPROF_END,       ROCPROF_AGENT,     ROCPROF_QUEUE,
+        ROCPROF_STREAM,   ROCPROF_KERNEL,    ROCPROF_DISPATCH,  ROCPROF_SHARED_MEMORY,
+        ROCPROF_BLOCK,    ROCPROF_BLOCK + 1, ROCPROF_BLOCK + 2, ROCPROF_GRID,
+        ROCPROF_GRID + 1, ROCPROF_GRID + 2};
+    enum { KERNEL_EVENT = sizeof values / sizeof *values, KERNEL_STACK };
     const struct rocpd_query query = {"kernel_dispatch", columns, stack_columns};
+    char counts[SQLITE_INPUT_NAME_MAX];
     struct sqlite_rows rows;
+    bool has_counts;
 
+    rocpd_table_name(counts, "pmc_event", reading->part->suffix);
+    has_counts = sqlite_has_table(reading->database, counts);
     rocprof_run_set_category(&reading->run, query.table);
     rocpd_rows_open(&rows, reading, &query);
     while (sqlite_rows_next(&rows)) {
         struct rocprof_record record = {.has = 0};
 
-        for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-            rocpd_take(&record, &rows, (int)i, values[i]);
+        for (int i = 0; i < KERNEL_EVENT; i++)
+            rocpd_take(&record, &rows, i, values[i]);
+        rocpd_take(&record, &rows, KERNEL_STACK, ROCPROF_CORRELATION);
         rocprof_run_add(&reading->run, ROCPROF_KERNELS, &record);
+        if (has_counts)
+            keep_dispatch(reading, sqlite_integer(&rows, KERNEL_EVENT, -1), &record);
     }
     sqlite_rows_clear(&rows);
 }
@@ -432,6 +458,52 @@ static void rocpd_count_rows(struct rocpd_reading *reading, const char *table, c
     sqlite_rows_clear(&rows);
 }
 
+static void rocpd_read_counters(struct rocpd_reading *reading)
+{
+    static const char *const columns[] = {"id", "name", "symbol", NULL};
+    const struct rocpd_query query = {"info_pmc", columns, NULL};
+    struct sqlite_rows rows;
+
+    rocpd_rows_open(&rows, reading, &query);
+    while (sqlite_rows_next(&rows)) {
+        const uint32_t name = rocpd_text(reading, sqlite_text(&rows, 1));
+        const uint32_t symbol = rocpd_text(reading, sqlite_text(&rows, 2));
+
+        rocprof_run_name_counter(&reading->run, sqlite_integer(&rows, 0, -1), name ? name : symbol);
+    }
+    sqlite_rows_clear(&rows);
+}
+
+/* What was counted in a kernel; rows of other events are told as not read. */
+static void rocpd_read_counts(struct rocpd_reading *reading)
+{
+    static const char *const columns[] = {"event_id", "pmc_id", "value", NULL};
+    const struct rocpd_query query = {"pmc_event", columns, NULL};
+    struct trace_builder *builder = &reading->run.builder;
+    struct sqlite_rows rows;
+
+    rocprof_run_set_category(&reading->run, query.table);
+    rocpd_rows_open(&rows, reading, &query);
+    while (sqlite_rows_next(&rows)) {
+        const uint32_t place =
+            hash_map_find(&reading->dispatches, (uint64_t)sqlite_integer(&rows, 0, -1));
+        struct rocprof_count count;
+
+        builder->read.events++;
+        if (place == NO_VALUE) {
+            read_account_leave(&builder->read, query.table, 1);
+            continue;
+        }
+        count = reading->dispatched[place];
+        count.kernel = place;
+        count.counter = sqlite_integer(&rows, 1, -1);
+        count.value = sqlite_real(&rows, 2, NAN);
+        trace_builder_count(builder, reading->run.category, 'C', count.time_ns, count.time_ns);
+        rocprof_run_count(&reading->run, &count);
+    }
+    sqlite_rows_clear(&rows);
+}
+
 static void rocpd_read_all(struct rocpd_reading *reading)
 {
     rocpd_read_strings(reading);
@@ -445,7 +517,8 @@ static void rocpd_read_all(struct rocpd_reading *reading)
     rocpd_read_regions(reading);
     rocpd_count_rows(reading, "memory_allocate", "start", "end");
     rocpd_count_rows(reading, "sample", "timestamp", "timestamp");
-    rocpd_count_rows(reading, "pmc_event", "", "");
+    rocpd_read_counters(reading);
+    rocpd_read_counts(reading);
 }
 
 /* ---- the reader ----------------------------------------------------------------------------- */
@@ -558,6 +631,8 @@ static void rocpd_reading_clear(struct rocpd_reading *reading)
     hash_map_clear(&reading->strings);
     hash_map_clear(&reading->threads);
     free(reading->thread_ids);
+    hash_map_clear(&reading->dispatches);
+    free(reading->dispatched);
 }
 
 static bool rocpd_read(struct trace *trace, struct input_stream *input,

@@ -8,6 +8,7 @@
 #include "readers/rocprof/rocprof_reading.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,6 +184,39 @@ static enum json_progress read_elements(struct rocprof_json *json, element_reade
     }
 }
 
+/* {"counter_id": {"handle": 7}, "value": 64.0}, one for each part of the device that counts. */
+static void read_counts(struct rocprof_run *run, const struct rocprof_record *record)
+{
+    const uint32_t needed = (uint32_t)1 << ROCPROF_START | (uint32_t)1 << ROCPROF_AGENT;
+    struct json_walk walk = json_walk_begin(&record->counters, '[');
+    struct rocprof_count count = {.kernel = run->counted_kernels++,
+                                  .agent = record->values[ROCPROF_AGENT],
+                                  .time_ns = record->values[ROCPROF_START]};
+    struct json_slice entry, id, value;
+
+    while ((record->has & needed) == needed && json_walk_next(&walk, &entry, &entry)) {
+        if (!rocprof_json_member(&entry, "counter_id", &id) ||
+            !rocprof_json_member(&entry, "value", &value))
+            continue;
+        count.counter = rocprof_json_integer(&id, "handle", -1);
+        if (!slice_fraction(&value, &count.value))
+            count.value = NAN;
+        rocprof_run_count(run, &count);
+    }
+}
+
+static void read_counter_name(struct rocprof_run *run, const struct json_slice *counter,
+                              uint32_t index)
+{
+    struct json_slice id, name;
+
+    (void)index;
+    if (rocprof_json_member(counter, "id", &id) && rocprof_json_member(counter, "name", &name) &&
+        name.is_string && name.length > 0)
+        rocprof_run_name_counter(run, rocprof_json_integer(&id, "handle", -1),
+                                 rocprof_json_string(run, &name));
+}
+
 /* From '[' to behind ']', or to a key where what was damaged made the array's end unclear. */
 static enum json_progress rocprof_json_read_records(struct rocprof_json *json,
                                                     enum rocprof_content content)
@@ -206,10 +240,13 @@ static enum json_progress rocprof_json_read_records(struct rocprof_json *json,
             return GOES_ON;
         }
         record.has = 0;
+        record.counters.length = 0;
         behind = rocprof_record_scan(&window->scan, window->at, &record);
         if (behind) {
             window->at = behind;
             rocprof_run_add(&json->run, content, &record);
+            if (record.counters.length > 0)
+                read_counts(&json->run, &record);
         } else if (scan_is_incomplete(&window->scan) && json_window_grow(window)) {
             continue;
         } else if (rocprof_json_recover(json, "the records") == STOPS) {
@@ -232,6 +269,7 @@ struct rocprof_member {
 static const struct rocprof_member members[] = {
     {"agents", rocprof_json_read_agent, ROCPROF_UNUSED, '['},
     {"kernel_symbols", read_kernel_symbol, ROCPROF_UNUSED, '['},
+    {"counters", read_counter_name, ROCPROF_UNUSED, '['},
     {"strings", NULL, ROCPROF_UNUSED, '{'},
     {"buffer_records", NULL, ROCPROF_UNUSED, '{'},
     {"buffer_records", read_kind, ROCPROF_UNUSED, '['}, /* in strings */

@@ -41,6 +41,7 @@ enum { ROCPROF_VALUE_COUNT = ROCPROF_BYTES + 1 };
 struct rocprof_record {
     int64_t values[ROCPROF_VALUE_COUNT]; /* by enum rocprof_value */
     uint32_t has;                        /* bit i: values[i] is told */
+    struct json_slice counters;          /* of JSON: [{"counter_id": ..., "value": ...}] */
 };
 
 static inline void rocprof_record_set(struct rocprof_record *record, enum rocprof_value which,
@@ -89,6 +90,28 @@ struct rocprof_operation {
     uint32_t name; /* 0: not told yet */
 };
 
+/* Private: what the file calls something by. */
+struct rocprof_id {
+    int64_t id;
+    uint32_t name; /* 0: not told */
+};
+
+struct rocprof_ids {
+    struct rocprof_id *ids; /* [count] */
+    uint32_t count;
+    struct hash_map index; /* id: index in `ids` */
+};
+
+/* What a counter counted in one kernel, or in a part of the device: parts are summed, as
+ * rocprofv3's own tables do. */
+struct rocprof_count {
+    uint32_t kernel; /* tells kernels apart */
+    int64_t counter;
+    int64_t agent;
+    int64_t time_ns; /* when the kernel began */
+    double value;
+};
+
 struct rocprof_run {
     struct trace_builder builder;
     uint32_t category;          /* of the records that come, in the builder's strings */
@@ -109,6 +132,10 @@ struct rocprof_run {
     uint32_t operation_count;
     struct hash_map operation_index; /* kind and operation: index in `operations` */
     struct hash_map messages;        /* correlation of a marker: its text */
+    struct rocprof_ids counters;     /* numbers of the builder's series */
+    struct hash_map counted_in;      /* kernel and counter: the sample in the counter's series */
+    uint32_t counted_kernels;
+    struct rocprof_ids counted_agents; /* devices of them, until all is read */
     int64_t last_thread;
     uint32_t last_thread_track;
 };
@@ -138,6 +165,13 @@ int32_t rocprof_run_small(int64_t number);
 void rocprof_run_name_kernel(struct rocprof_run *run, const struct rocprof_kernel *kernel);
 void rocprof_run_name_operation(struct rocprof_run *run, const struct rocprof_operation *operation);
 void rocprof_run_name_marker(struct rocprof_run *run, int64_t correlation, uint32_t message);
+
+void rocprof_run_name_counter(struct rocprof_run *run, int64_t counter, uint32_t name);
+
+void rocprof_run_count(struct rocprof_run *run, const struct rocprof_count *count);
+
+/* Of rocprof_run_finish: what the series are called. */
+void rocprof_run_name_series(struct rocprof_run *run);
 
 /* What comes next is of this array or table. */
 void rocprof_run_set_category(struct rocprof_run *run, const char *name);

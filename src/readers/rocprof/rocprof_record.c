@@ -130,6 +130,8 @@ static const char *scan_member(struct json_scan *scan, const char *at, struct re
     if (!at)
         return NULL;
     field = find_field(walk->levels[walk->depth - 1], &key);
+    if (!field && walk->depth == 1 && slice_is(&key, "records"))
+        return scan_value(scan, at, &record->counters); /* of counter collection */
     if (!field)
         return scan_value(scan, at, &unused);
     value = walk->values[walk->depth - 1] + field->value;

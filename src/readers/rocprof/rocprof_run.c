@@ -31,6 +31,11 @@ void rocprof_run_clear(struct rocprof_run *run)
     free(run->operations);
     hash_map_clear(&run->operation_index);
     hash_map_clear(&run->messages);
+    free(run->counters.ids);
+    hash_map_clear(&run->counted_in);
+    hash_map_clear(&run->counters.index);
+    free(run->counted_agents.ids);
+    hash_map_clear(&run->counted_agents.index);
     *run = (struct rocprof_run){.pid = -1};
 }
 
@@ -549,6 +554,7 @@ static void keep_counted(struct rocprof_run *run)
 void rocprof_run_finish(struct rocprof_run *run)
 {
     uint32_t process = run->pid >= 0 ? rocprof_run_number_text(run, "", run->pid) : 0;
+    struct series_list *series = &run->builder.series;
 
     if (!run->has_dispatches)
         keep_counted(run);
@@ -559,4 +565,8 @@ void rocprof_run_finish(struct rocprof_run *run)
         run->queues[i].track = track_of_queue(run, &run->queues[i]);
     finish_device_events(run, &run->builder.device);
     finish_host_events(run);
+    rocprof_run_name_series(run);
+    for (uint32_t i = 0; i < series->count; i++)
+        series->series[i].device =
+            rocprof_device_of(run, run->counted_agents.ids[series->series[i].device].id);
 }

@@ -77,8 +77,9 @@ static int gpu_metrics_compare_rows(const void *a, const void *b)
     return (left->series > right->series) - (left->series < right->series);
 }
 
-/* The counters of the ledger's device, at most as many as `rows` has room for. */
-static size_t gpu_metrics_collect(struct metric_row *rows, const struct analysis_input *input)
+/* The counters of that kind of the ledger's device, at most as many as `rows` has room for. */
+static size_t gpu_metrics_collect(struct metric_row *rows, const struct analysis_input *input,
+                                  enum series_kind kind)
 {
     const struct series_list *list = &input->trace->series;
     size_t count = 0;
@@ -87,8 +88,7 @@ static size_t gpu_metrics_collect(struct metric_row *rows, const struct analysis
         const char *name = trace_text(input->trace, list->series[i].name);
         size_t place = 0;
 
-        if (list->series[i].kind != SERIES_METRIC ||
-            list->series[i].device != input->ledger->device ||
+        if (list->series[i].kind != kind || list->series[i].device != input->ledger->device ||
             (list->series[i].count == 0 && list->series[i].set_aside == 0))
             continue;
         while (place < FIRST_METRIC_COUNT && !has_prefix(name, first_metrics[place]))
@@ -112,27 +112,85 @@ static void gpu_metrics_add_table(struct results *results, struct section *secti
     table->rows_in_all = count;
 }
 
+#define BY_COUNTER_COLUMNS(COLUMN)                                                         \
+    COLUMN("counter", "counter", UNIT_TEXT, 0, BAR_NONE,                                   \
+           value_text(results_text(results, trace_text(input->trace, series->name))))      \
+    COLUMN("kernels", "kernels", UNIT_COUNT, 0, BAR_NONE, value_count(inside.count))       \
+    COLUMN("per_step", "in a step", UNIT_NUMBER, 0, BAR_NONE,                              \
+           inside.count > 0 ? value_number(inside.sum / (double)input->ledger->step_count) \
+                            : value_not_known(needs_kernels))                              \
+    COLUMN("mean", "in a kernel", UNIT_NUMBER, 0, BAR_NONE,                                \
+           gpu_metrics_mean_of(&inside, needs_kernels))                                    \
+    COLUMN("min", "min", UNIT_NUMBER, 1, BAR_NONE,                                         \
+           inside.count > 0 ? value_number(inside.min) : value_not_known(needs_kernels))   \
+    COLUMN("max", "max", UNIT_NUMBER, 1, BAR_NONE,                                         \
+           inside.count > 0 ? value_number(inside.max) : value_not_known(needs_kernels))   \
+    COLUMN("set_aside", "set aside", UNIT_COUNT, PRIORITY_FOR_PROGRAMS, BAR_NONE,          \
+           value_count(series->set_aside))
+
+static void fill_counter_row(struct results *results, struct value *cells,
+                             const struct analysis_input *input, const struct series *series)
+{
+    static const char needs_kernels[] = "needs kernels inside the steps";
+    struct sample_sum inside = {0}, busy = {0};
+
+    sum_samples_in_steps(input->ledger, series, &inside, &busy);
+    FILL_ROW(cells, BY_COUNTER_COLUMNS);
+}
+
+static void add_counters_table(struct results *results, struct section *section,
+                               const struct analysis_input *input, const struct metric_row *rows,
+                               size_t count)
+{
+    struct table *table = section_add_table(results, section, "by_counter", "Counted in kernels",
+                                            COLUMNS_OF(BY_COUNTER_COLUMNS));
+    size_t shown = rows_to_show(input->options, count);
+
+    table->note = "Sums over all parts of the device that count. What is a ratio or a percentage "
+                  "has a meaning in a kernel only.";
+    for (size_t i = 0; i < shown; i++)
+        fill_counter_row(results, table_add_row(results, table, 0), input, rows[i].series);
+    table->rows_in_all = count;
+}
+
+static struct section *metrics_section(struct results *results, const struct analysis_input *input,
+                                       bool is_sampled)
+{
+    if (!is_sampled)
+        return section_new(results, "gpu_metrics", "Counters of kernels",
+                           "What the counters of the device counted in the kernels inside the "
+                           "steps, each of which the profiler ran by itself: times may be longer "
+                           "than without it.");
+    return section_new(
+        results, "gpu_metrics", "Sampled GPU metrics",
+        results_format(results,
+                       "What the counters of the device said inside the %ss, as the profiler "
+                       "sampled them; they count the work of all processes on it.",
+                       step_word(input->ledger)));
+}
+
 static struct section *list_metrics(struct results *results, const struct analysis_input *input)
 {
     struct section *section = NULL;
-    struct metric_row *rows;
-    size_t count;
+    struct metric_row *sampled, *counted;
+    size_t count, counter_count;
 
     if (input->ledger->step_count == 0 || input->trace->series.count == 0)
         return NULL;
-    rows = zeroed_array(input->trace->series.count, sizeof *rows);
-    count = gpu_metrics_collect(rows, input);
+    sampled = zeroed_array(input->trace->series.count, sizeof *sampled);
+    counted = zeroed_array(input->trace->series.count, sizeof *counted);
+    count = gpu_metrics_collect(sampled, input, SERIES_METRIC);
+    counter_count = gpu_metrics_collect(counted, input, SERIES_OF_KERNELS);
+    if (count + counter_count > 0)
+        section = metrics_section(results, input, count > 0);
     if (count > 0) {
-        section = section_new(
-            results, "gpu_metrics", "Sampled GPU metrics",
-            results_format(results,
-                           "What the counters of the device said inside the %ss, as the profiler "
-                           "sampled them; they count the work of all processes on it.",
-                           step_word(input->ledger)));
         add_device_clock(results, section, input);
-        gpu_metrics_add_table(results, section, input, rows, count);
+        gpu_metrics_add_table(results, section, input, sampled, count);
     }
-    free(rows);
+    if (counter_count > 0)
+        add_counters_table(results, section, input, counted, counter_count);
+    free(sampled);
+    free(counted);
     return section;
 }
 
