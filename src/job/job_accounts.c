@@ -178,13 +178,14 @@ static enum job_account account_of_rest(const struct account_walk *walk,
     return JOB_OTHER;
 }
 
-/* The walk keeps one invariant: all time up to at_ns is booked, to exactly one account. It moves
+/* Books the stretch, whose end is known (`end_ns`): all of the time in it.
+ *
+ * The walk keeps one invariant: all time up to at_ns is booked, to exactly one account. It moves
  * on only where the log tells a time, so that a step without one is never guessed: all steps and
  * spans since the last known time make an interval, which is booked as a whole. In it spans that
  * tell their length come first, then steps that tell theirs, and what is left is of the steps
  * (which tell none) or between them. So lengths that a log rounds, or that overlap, never book
  * more than the wall clock has. */
-/* Books the stretch, whose end is known (`end_ns`): all of the time in it. */
 static void close_interval(struct account_walk *walk, int64_t end_ns)
 {
     struct interval_times times = times_known(walk);
@@ -281,8 +282,9 @@ static void attribute_startup(struct account_walk *walk)
     walk->at_ns = until_ns;
 }
 
-/* From the last time of a step to the last time of the attempt. */
-/* What comes after the last step of an attempt that failed is the time until somebody, or a
+/* From the last time of a step to the last time of the attempt.
+ *
+ * What comes after the last step of an attempt that failed is the time until somebody, or a
  * watchdog, noticed: hang and detection. Where steps without times lie behind the last known
  * time, that cannot be told from steps that ran, and is not counted as a hang (is_hang_in_other
  * says so). */
@@ -364,8 +366,9 @@ static bool begins_run(const struct job *job, size_t attempt)
     return false;
 }
 
-/* Fate decides: a step is kept unless an attempt of the run that follows makes it again. */
-/* From the last attempt to the first: what an attempt starts from is the checkpoint that was
+/* Fate decides: a step is kept unless an attempt of the run that follows makes it again.
+ *
+ * From the last attempt to the first: what an attempt starts from is the checkpoint that was
  * loaded, so all later steps of the attempts before it are made again, and lost. The smallest
  * start of all that follow decides, since a job may go back twice. */
 static void decide_fates(struct attempt_accounts *accounts, const struct job *job)

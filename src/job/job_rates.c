@@ -132,8 +132,9 @@ static double median_flops(const struct job *job)
     return median;
 }
 
-/* RATE_FAULT_COUNT: none. */
-/* Logs of real jobs hold rates that no device reaches: a step whose timer was reset, a counter
+/* RATE_FAULT_COUNT: none.
+ *
+ * Logs of real jobs hold rates that no device reaches: a step whose timer was reset, a counter
  * that overflowed. One of them would spoil a mean over thousands of steps. What is above the
  * device's peak, or any device's, cannot be; above RATE_TIMES_MEDIAN medians it could, but not
  * of the same work. Low rates are never set aside: a job may well be slow. */

@@ -121,10 +121,11 @@ static void measure_part(struct job_step_times *times, const struct timed_entry 
             note_slow(times, &entries[i], part->median_ns);
 }
 
-/* A job is looked at in parts because "slow" means slow for its time: a run whose sequences grow
+/* Parts of the same number of entries.
+ *
+ * A job is looked at in parts because "slow" means slow for its time: a run whose sequences grow
  * has no slow steps, only later ones. Each part has its own median, and enough entries for it to
  * mean something. */
-/* Parts of the same number of entries. */
 static void measure_parts(struct job_step_times *times, const struct timed_entries *all,
                           struct timed_entry *sorted)
 {

@@ -189,10 +189,11 @@ static void split_steps(struct attempt_walk *walk, int64_t hidden_ns)
     }
 }
 
-/* A running median, not one of the whole job: step times drift (longer sequences, other
+/* For each step the median of the steps around it.
+ *
+ * A running median, not one of the whole job: step times drift (longer sequences, other
  * batches), and a drift would else be told as dilation or as slow steps. Traced steps and those
  * of the warm-up are in none. */
-/* For each step the median of the steps around it. */
 static void find_medians(struct attempt_walk *walk)
 {
     size_t count = walk->attempt->step_count, measure_count = 0, before = 0;
@@ -343,7 +344,9 @@ static void count_step(struct kept_parts *kept, const struct window_sum *sum,
     kept->slow_steps += slow_excess(view) > 0;
 }
 
-/* How windows of a few traced steps speak for all kept ones. Each step is first split by what
+/* All kept steps of an attempt, by `sum`, which has windows.
+ *
+ * How windows of a few traced steps speak for all kept ones. Each step is first split by what
  * its record tells of every step: its wait for data (less what the device hides of it), and the
  * rest. Of the rest two parts are taken out that no window can explain: what tracing itself
  * added (dilation: traced steps beyond the median of those around them) and what a slow step
@@ -351,7 +354,6 @@ static void count_step(struct kept_parts *kept, const struct window_sum *sum,
  * theirs, without their wait for data where the step tells its own. All parts of an attempt add
  * up to its account of kept steps; what windows cannot say goes to `not_known`, never to a
  * guess. */
-/* All kept steps of an attempt, by `sum`, which has windows. */
 static void kept_parts_attribute_attempt(struct kept_parts *kept, const struct attempt_walk *walk,
                                          const struct window_sum *sum)
 {

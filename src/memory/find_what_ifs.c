@@ -78,6 +78,10 @@ static struct block_share share_bf16(const struct memory_block *block, int64_t r
     return is_halved ? (struct block_share){1, 2} : whole;
 }
 
+/* A way to train is replayed as the recorded step with other sizes: each block keeps when it
+ * lives and gets the share that the way leaves of it, so that the peak may move to another
+ * moment, which a sum over kinds would miss. What the way needs besides (a gathered unit, a copy
+ * in float32) is added for as long as it lives. */
 static void fill_shares(struct memory_replay *replay, const struct memory_forecast *forecast,
                         struct block_share (*share_of)(const struct memory_block *block,
                                                        int64_t ranks),
@@ -131,7 +135,11 @@ static uint32_t count_numbered_children(const struct module_tree *tree, uint32_t
     return count;
 }
 
-/* The module with most numbered modules directly in it ("blocks"); of equal ones the outermost. */
+/* The module with most numbered modules directly in it ("blocks"); of equal ones the outermost.
+ *
+ * Checkpointing and gathering work on units that repeat. No list of names of models is kept:
+ * layers that repeat are in a ModuleList or Sequential, whose children are called by numbers,
+ * and of these the longest is the stack. */
 static uint32_t find_stack(const struct module_tree *tree)
 {
     uint32_t best = NO_MODULE;
@@ -247,7 +255,12 @@ static bool is_loss_op(const char *name)
 }
 
 /* The logits, and what the loss makes of them; logits are what was allocated before the loss, as
- * large as its own result or half as large, and is still alive then. 0: no such loss seen. */
+ * large as its own result or half as large, and is still alive then. 0: no such loss seen.
+ *
+ * A fused loss never holds the logits whole. Which blocks these are no mark tells, so they are
+ * found from what the loss op allocates, backwards: the nearest living block of the forward that
+ * is as large, or half as large (logits in half precision, loss in float32). Where no such op is
+ * seen, the way is not offered. */
 static uint32_t mark_loss(const struct memory_forecast *forecast, bool *is_loss)
 {
     const struct memory_run *run = forecast->run;

@@ -127,10 +127,11 @@ static void meet_block(struct replaying *replaying, const struct snapshot_segmen
     is_met[id] = true;
 }
 
-/* The snapshot at the end is the truth that the replay is held to: what the events leave alive
+/* Joins the snapshot's blocks to what the trace left alive.
+ *
+ * The snapshot at the end is the truth that the replay is held to: what the events leave alive
  * must be a block there, of the same size. What is not, is counted (vanished, changed sizes) and
  * told, never dropped in silence. */
-/* Joins the snapshot's blocks to what the trace left alive. */
 static void meet_blocks(struct replaying *replaying)
 {
     struct snapshot_replay *replay = replaying->replay;

@@ -103,6 +103,10 @@ static struct moment exposed_split_look_at(const struct splitter *splitter, int6
     return moment;
 }
 
+/* Several calls may be open at once, and each moment counts once. Transfer goes first: bytes
+ * that move are progress, whoever else is waited for. What cannot be joined goes before waiting:
+ * such a call may be moving bytes, and a wait that is told must be one. Of several calls that
+ * wait, the first one has the wait, since it held up the others. */
 static void exposed_split_attribute(struct exposed_parts *parts, int64_t *waits_ns,
                                     const struct moment *moment, int64_t ns)
 {

@@ -174,8 +174,9 @@ static uint32_t what_held_up(struct graph_building *building, uint32_t event, in
     return add_room(building, other, device[event].start_ns);
 }
 
-/* What one piece of work waits for, and how long after it starts. */
-/* Work starts when the work before it on its stream has ended and its launch has reached the
+/* What one piece of work waits for, and how long after it starts.
+ *
+ * Work starts when the work before it on its stream has ended and its launch has reached the
  * device; what it starts later than that is explained, in this order: by work of another stream
  * that ended just before (an event was waited for), by a kernel that filled the device until
  * then, else by nothing that the trace tells, and then the usual gap stands for it. A need that did

@@ -137,6 +137,10 @@ static size_t payload_start(const unsigned char *bytes, size_t length)
     return length - HEADER_BYTES == size || place == HEADER_BYTES + size ? HEADER_BYTES : 0;
 }
 
+/* A payload is bytes whose layout the database tells in tables of its own (schemas), so no
+ * version of NCCL is known here: fields are found by their names. Every offset and size is of
+ * the file and is checked against the bytes that there are; a field beyond them is not there,
+ * and a payload without any field is none. */
 bool nvtx_payload_decode(struct nvtx_payload *payload, const struct nvtx_payload_schemas *schemas,
                          const unsigned char *bytes, size_t length)
 {

@@ -229,11 +229,12 @@ static bool is_likelier_stage(const struct perfetto_stage *stage,
     return stage->event.duration_ns <= before->event.duration_ns;
 }
 
-/* Some recorders write a kernel twice, as a slice of a track and as a stage of the GPU, in two
+/* The stage that is the same work as the slice; NULL where none is.
+ *
+ * Some recorders write a kernel twice, as a slice of a track and as a stage of the GPU, in two
  * parts of the file. Counted twice it would double the device's time. The same start and name
  * are the same work; where the names differ, the same start is enough if only one stage begins
  * then. A stage is taken once (is_shown). */
-/* The stage that is the same work as the slice; NULL where none is. */
 static struct perfetto_stage *stage_of(struct perfetto_reading *reading,
                                        const struct stage_index *index, const struct event *event)
 {

@@ -202,6 +202,10 @@ static uint32_t copy_name(struct xplane_reading *reading, struct proto_bytes nam
 /* Where an event of a device stands. */
 enum work_place { WORK_ON_STREAM, WORK_ON_CORE, WORK_BESIDE_CORE };
 
+/* Events of one op come by the thousand with the same texts, which stand once in their plane. So
+ * what an event is called, and its details, are made once for each set of texts, and sets are
+ * told apart by where the texts lie in the file: comparing places is cheap, and equal texts at
+ * two places only make one entry more. */
 static struct xplane_key work_key(const struct xplane_reading *reading,
                                   const struct xplane_stats *stats,
                                   const struct xplane_event *event, enum work_place place)
