@@ -3,6 +3,7 @@
 
 #include "base/io/input_stream.h"
 #include "base/text/owned_text.h"
+#include "base/text/utf8.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,6 +88,32 @@ static bool is_text(const char *head, size_t length)
     return true;
 }
 
+/* Editors, and programs that open a file as text, put U+FFFD in place of bytes that are no UTF-8:
+ * so many of it, and nothing but UTF-8, is no accident in binary data. */
+enum { REPLACEMENT = 0xfffd, REPLACED_MIN = 8, REPLACED_HEAD_BYTES = 4096 };
+
+static bool was_rewritten_as_text(const char *head, size_t length)
+{
+    size_t replaced = 0;
+
+    length = length < REPLACED_HEAD_BYTES ? length : REPLACED_HEAD_BYTES;
+    if (is_text(head, length))
+        return false;
+    for (size_t i = 0; i + 4 <= length;) {
+        struct utf8_character character = utf8_decode(head + i, length - i);
+
+        if (!character.is_valid)
+            return false;
+        replaced += character.code == REPLACEMENT;
+        i += character.length;
+    }
+    return replaced >= REPLACED_MIN;
+}
+
+static const char a_rewritten_file[] =
+    "binary data that was opened as text and written again: its bytes above 0x7f are lost, each "
+    "became U+FFFD; copy the file again, as binary data";
+
 /* A phrase for a message, with what to do: "a pickle of Python, as torch.save writes". NULL: not
  * known. */
 static const char *unknown_input_looks_like(const char *head, size_t length)
@@ -95,6 +122,8 @@ static const char *unknown_input_looks_like(const char *head, size_t length)
         if (has(&looks[i], head, length))
             return looks[i].phrase;
     }
+    if (was_rewritten_as_text(head, length))
+        return a_rewritten_file;
     if (is_markup(head, length))
         return "a web page; was it downloaded without logging in?";
     if (is_text(head, length))
@@ -184,6 +213,8 @@ static bool read_input(struct trace *trace, struct input_stream *input,
     reader = find_reader(input, head);
     if (!reader)
         return open_trace_refuse(input, head, error);
+    if (was_rewritten_as_text(head.text, head.length))
+        return error_set(error, ERROR_INPUT, "%s", a_rewritten_file);
     if (!reader->read(trace, input, options, error))
         return false;
     (void)snprintf(trace->read.format, sizeof trace->read.format, "%s", reader->name);
