@@ -175,6 +175,15 @@ static void note_clock(struct rank_taker *taker, const struct ledger *ledger)
     pthread_mutex_unlock(&taker->lock);
 }
 
+/* The share of a rank in the threads, as read_files gives them. */
+static unsigned threads_of_rank(const struct rank_taker *taker)
+{
+    size_t files = taker->files->count;
+    unsigned threads = taker->reading->threads;
+
+    return files < threads ? threads / (unsigned)(files ? files : 1) : 1;
+}
+
 static bool collect_trace(struct results *results, const struct trace *trace, const void *context,
                           struct error *error)
 {
@@ -190,6 +199,7 @@ static bool collect_trace(struct results *results, const struct trace *trace, co
     if (may_be_wanted(taking, trace)) {
         struct analysis_plan plan = *reading->plan;
 
+        plan.analysis.threads = threads_of_rank(taking->taker);
         plan.analysis.has_other_ranks = may_have_others(taking->taker, trace);
         add_rank_sections(results, trace, &analyzed, &plan);
     }

@@ -45,6 +45,7 @@ struct analysis_options {
     const struct scenario *scenarios;        /* [scenario_count]: to replay the steps with */
     size_t scenario_count;
     int64_t timeline_blocks; /* about as many may a timeline have; 0: none is made */
+    unsigned threads;        /* analyses at the same time at most; 0: one */
 };
 
 struct steps_path;
@@ -64,7 +65,8 @@ struct analysis_input {
 struct analysis {
     const char *name;    /* "gpu_idle", the section's key */
     const char *summary; /* the question in one line, for --help and docs */
-    /* Adds nothing and returns NULL where the question does not apply to this trace. */
+    /* Adds nothing and returns NULL where the question does not apply to this trace. Runs beside
+     * the others: it only reads `input`, and has `results` for itself. */
     struct section *(*run)(struct results *results, const struct analysis_input *input);
 };
 

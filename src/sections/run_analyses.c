@@ -1,4 +1,5 @@
 /* Runs every analysis of list.def on one trace. */
+#include "base/core/worker_threads.h"
 #include "critical_path/steps_path.h"
 #include "output/results/metrics.h"
 #include "sections/analysis.h"
@@ -20,6 +21,8 @@ static const struct analysis *const analyses[] = {
 #undef ANALYSIS
     NULL,
 };
+
+enum { ANALYSIS_COUNT = sizeof analyses / sizeof *analyses - 1 };
 
 const struct analysis *const *all_analyses(void)
 {
@@ -47,6 +50,34 @@ static const struct finding *find_most_expensive(const struct rank_results *rank
     return most_expensive;
 }
 
+/* What analyses that run side by side fill, each its own. */
+struct analyses_run {
+    const struct analysis_input *input;
+    struct results results[ANALYSIS_COUNT];
+    struct section *sections[ANALYSIS_COUNT];
+};
+
+static void run_one_analysis(void *argument, size_t index)
+{
+    struct analyses_run *run = argument;
+
+    results_init(&run->results[index]);
+    run->sections[index] = analyses[index]->run(&run->results[index], run->input);
+}
+
+static void run_side_by_side_into(struct results *results, struct rank_results *rank,
+                                  const struct analysis_input *input)
+{
+    struct analyses_run run = {.input = input};
+
+    run_side_by_side(input->options->threads, ANALYSIS_COUNT, run_one_analysis, &run);
+    for (size_t i = 0; i < ANALYSIS_COUNT; i++) {
+        results_take(results, &run.results[i]);
+        if (run.sections[i])
+            rank_add_section(results, rank, run.sections[i]);
+    }
+}
+
 /* The page draws the path that a section tells of; where there is no page the path is not kept. */
 void run_analyses(struct results *results, const struct analysis_input *given)
 {
@@ -59,12 +90,7 @@ void run_analyses(struct results *results, const struct analysis_input *given)
                          input->trace->facts.rank);
 
     shared.path = given->options->timeline_blocks > 0 ? &path : NULL;
-    for (const struct analysis *const *analysis = analyses; *analysis; analysis++) {
-        struct section *section = (*analysis)->run(results, input);
-
-        if (section)
-            rank_add_section(results, rank, section);
-    }
+    run_side_by_side_into(results, rank, input);
     rank->headline = headline_of(results, input, find_most_expensive(rank));
     rank->is_largest_loss_unknown = why_windows_mislead(results, input->ledger) != NULL;
     if (input->options->timeline_blocks > 0)

@@ -195,8 +195,9 @@ def large_case(case: Case) -> Case:
 
 
 def same_with_all_threads(case: Case, what: str, data: bytes) -> Report:
-    outputs = [case.report("threads", data, ("--threads", n)) for n in ("1", "2", "8")]
-    for count, other in zip((2, 8), outputs[1:]):
+    counts = ("1", "2", "3", "5", "8")
+    outputs = [case.report("threads", data, ("--threads", n)) for n in counts]
+    for count, other in zip(counts[1:], outputs[1:]):
         compare_output(outputs[0], other, f"{count} threads instead of one, {what}")
     return outputs[0]
 
