@@ -5,9 +5,8 @@ import { accountColor } from "../accounts.ts";
 import { formatBytes, formatCount, formatTime, formatValue, shortened } from "../format.ts";
 import { cellNumber, cellText, Row } from "../report.ts";
 import { rowsIn } from "../sections.ts";
-import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
-import { axis, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
+import { axis, axisLabels, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
 
 use([ScatterChart]);
 
@@ -55,18 +54,11 @@ export const collectives: Chart = {
           name: "message",
           nameLocation: "middle",
           nameGap: 28,
-          axisLabel: {
-            color: color("--muted"),
-            formatter: (bytes: number) => shortened(formatBytes(bytes)),
-            hideOverlap: true,
-          },
+          axisLabel: axisLabels((bytes) => shortened(formatBytes(bytes))),
         }),
         yAxis: axis({
           type: "log",
-          axisLabel: {
-            color: color("--muted"),
-            formatter: (rate: number) => shortened(formatValue(rate, "bytes/s")),
-          },
+          axisLabel: axisLabels((rate) => shortened(formatValue(rate, "bytes/s")), false),
         }),
         series: kinds.map((kind, index) => ({
           type: "scatter" as const,

@@ -8,7 +8,7 @@ import { cellNumber, cellText, Row } from "../report.ts";
 import { rowsIn } from "../sections.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
-import { axis, drawEchart, tooltip, tooltipContent } from "./echarts.ts";
+import { axis, axisLabels, drawEchart, tooltip, tooltipContent } from "./echarts.ts";
 
 use([BarChart]);
 
@@ -128,11 +128,7 @@ export const difference: Chart = {
         xAxis: axis({
           type: "value",
           min: start,
-          axisLabel: {
-            color: color("--muted"),
-            formatter: (ns: number) => shortened(formatTime(ns)),
-            hideOverlap: true,
-          },
+          axisLabel: axisLabels((ns) => shortened(formatTime(ns))),
         }),
         series: [
           {

@@ -70,6 +70,14 @@ export function axis(more: Record<string, unknown> = {}): Record<string, unknown
   };
 }
 
+/* Labels of an axis of numbers; `hideOverlap`: those that would lie over another are left out. */
+export function axisLabels(
+  format: (value: number) => string,
+  hideOverlap = true,
+): Record<string, unknown> {
+  return { color: color("--muted"), formatter: (value: number) => format(value), hideOverlap };
+}
+
 export function legend(more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     type: "scroll",

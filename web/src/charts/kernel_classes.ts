@@ -7,7 +7,7 @@ import { cellNumber, cellText, Row } from "../report.ts";
 import { rowsIn } from "../sections.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
-import { axis, drawEchart, tooltip, tooltipContent } from "./echarts.ts";
+import { axis, axisLabels, drawEchart, tooltip, tooltipContent } from "./echarts.ts";
 
 use([BarChart]);
 
@@ -59,11 +59,7 @@ export const kernelClasses: Chart = {
         }),
         xAxis: axis({
           type: "value",
-          axisLabel: {
-            color: color("--muted"),
-            formatter: (ns: number) => shortened(formatTime(ns)),
-            hideOverlap: true,
-          },
+          axisLabel: axisLabels((ns) => shortened(formatTime(ns))),
         }),
         series: [
           {

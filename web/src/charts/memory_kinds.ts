@@ -6,9 +6,8 @@ import { formatBytes, formatFraction } from "../format.ts";
 import { memoryColor } from "../memory_colors.ts";
 import { cellNumber, cellText, Row, Table } from "../report.ts";
 import { TableKey, tableIn } from "../sections.ts";
-import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
-import { axis, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
+import { axis, axisLabels, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
 
 use([BarChart]);
 
@@ -74,11 +73,7 @@ function drawBars(host: HTMLElement, bars: Bars, isUpright: boolean, word: strin
   });
   const sizes = axis({
     type: "value",
-    axisLabel: {
-      color: color("--muted"),
-      formatter: (bytes: number) => formatBytes(bytes),
-      hideOverlap: true,
-    },
+    axisLabel: axisLabels((bytes) => formatBytes(bytes)),
   });
   const show = (parameters: unknown) => {
     const index = (parameters as { dataIndex: number }[])[0]?.dataIndex ?? 0;

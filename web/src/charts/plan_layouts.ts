@@ -5,9 +5,8 @@ import { accountColor } from "../accounts.ts";
 import { formatBytes, formatTime, shortened } from "../format.ts";
 import { cellNumber, cellText, Row } from "../report.ts";
 import { rowsIn } from "../sections.ts";
-import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
-import { axis, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
+import { axis, axisLabels, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
 
 use([ScatterChart]);
 
@@ -75,19 +74,12 @@ export const planLayouts: Chart = {
           name: "memory of the fullest device",
           nameLocation: "middle",
           nameGap: 28,
-          axisLabel: {
-            color: color("--muted"),
-            formatter: (bytes: number) => shortened(formatBytes(bytes)),
-            hideOverlap: true,
-          },
+          axisLabel: axisLabels((bytes) => shortened(formatBytes(bytes))),
         }),
         yAxis: axis({
           type: "value",
           scale: true,
-          axisLabel: {
-            color: color("--muted"),
-            formatter: (time: number) => shortened(formatTime(time)),
-          },
+          axisLabel: axisLabels((time) => shortened(formatTime(time)), false),
         }),
         series: groupsOf(context).map((group) => ({
           type: "scatter" as const,

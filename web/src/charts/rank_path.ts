@@ -7,7 +7,7 @@ import { cellNumber, cellText, Column, Row, Table } from "../report.ts";
 import { tableIn } from "../sections.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
-import { axis, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
+import { axis, axisLabels, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
 
 use([BarChart]);
 
@@ -90,11 +90,7 @@ export const rankPath: Chart = {
         }),
         xAxis: axis({
           type: "value",
-          axisLabel: {
-            color: color("--muted"),
-            formatter: (ns: number) => shortened(formatTime(ns)),
-            hideOverlap: true,
-          },
+          axisLabel: axisLabels((ns) => shortened(formatTime(ns))),
         }),
         series: parts.map((part) => ({
           type: "bar" as const,

@@ -7,7 +7,7 @@ import { cellNumber, cellText, Row } from "../report.ts";
 import { numberIn, rowsIn, rowsOf } from "../sections.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
-import { axis, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
+import { axis, axisLabels, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
 
 use([LineChart, ScatterChart]);
 
@@ -116,18 +116,12 @@ export const roofline: Chart = {
           name: "FLOPs per byte",
           nameLocation: "middle",
           nameGap: 28,
-          axisLabel: {
-            color: color("--muted"),
-            formatter: (value: number) => shortened(formatNumber(value)),
-          },
+          axisLabel: axisLabels((value) => shortened(formatNumber(value)), false),
         }),
         yAxis: axis({
           type: "log",
           min: 10 ** Math.floor(Math.log10(bottom)),
-          axisLabel: {
-            color: color("--muted"),
-            formatter: (rate: number) => shortened(rateText(rate)),
-          },
+          axisLabel: axisLabels((rate) => shortened(rateText(rate)), false),
         }),
         series: [
           ...roofs.map((roof) => ({

@@ -8,7 +8,7 @@ import { cellNumber, cellText, Column, Row, Table } from "../report.ts";
 import { rowsIn, rowsOf, tableIn, tableOf } from "../sections.ts";
 import { color } from "../theme.ts";
 import { Chart, ChartContext } from "./chart.ts";
-import { axis, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
+import { axis, axisLabels, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
 
 use([BarChart, DataZoomComponent, ScatterChart]);
 
@@ -148,10 +148,7 @@ export const stepAccounts: Chart = {
         }),
         yAxis: axis({
           type: "value",
-          axisLabel: {
-            color: color("--muted"),
-            formatter: (ns: number) => shortened(formatTime(ns)),
-          },
+          axisLabel: axisLabels((ns) => shortened(formatTime(ns)), false),
         }),
         dataZoom:
           rows.length > STEPS_ZOOMED_FROM
