@@ -101,6 +101,7 @@ void find_account_pieces(struct account_pieces *pieces, const struct trace *trac
     host_activity_init(&walk.activity, trace);
     for (uint32_t i = 0; ledger->source == WINDOW_RANGES && i < ledger->step_count; i++)
         host_activity_leave_out(&walk.activity, ledger->steps[i].window.name);
+    host_activity_know(&walk.activity, ledger->activity);
     device_work_init(&walk.work, trace, ledger->device);
     choose_cpu_thread(&walk, trace);
     for (walk.step = 0; walk.step < ledger->step_count; walk.step++)

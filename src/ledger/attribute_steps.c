@@ -371,7 +371,7 @@ static void find_gap_events(struct host_activity *activity, struct idle_gap *gap
 struct attribution {
     const struct trace *trace;
     struct ledger *ledger;
-    struct host_activity activity;
+    struct host_activity *activity; /* ledger->activity */
     struct device_work work;
     size_t cursor; /* in ledger->timeline */
 };
@@ -463,7 +463,7 @@ static void attribute_gap(struct attribution *attribution, uint32_t step, int64_
         .start_ns = start_ns, .end_ns = end_ns, .step = step, .host_event = NO_EVENT};
 
     attribute_idle_gap(&attribution->ledger->steps[step], &gap, &attribution->work,
-                       &attribution->activity);
+                       attribution->activity);
     keep_gap(attribution->ledger, &gap);
 }
 
@@ -543,7 +543,7 @@ static void finish_worst_gaps(struct attribution *attribution)
 
     qsort(ledger->worst_gaps, ledger->worst_gap_count, sizeof(ledger->worst_gaps[0]),
           step_ledger_compare_gaps);
-    find_gap_events(&attribution->activity, ledger->worst_gaps, ledger->worst_gap_count);
+    find_gap_events(attribution->activity, ledger->worst_gaps, ledger->worst_gap_count);
 }
 
 static int32_t choose_device(const struct trace *trace, int32_t wanted)
@@ -585,8 +585,8 @@ static void build_timeline(struct attribution *attribution)
         attribution->work.main_thread = busiest_thread(trace);
         return;
     }
-    build_device_timeline(&ledger->timeline, &attribution->activity, ledger->classes,
-                          ledger->device, step_thread);
+    build_device_timeline(&ledger->timeline, attribution->activity, ledger->classes, ledger->device,
+                          step_thread);
 }
 
 /* A range that is a step explains no idle time in it. */
@@ -611,9 +611,11 @@ void attribute_steps(struct ledger *ledger, const struct trace *trace,
         find_step_windows(&windows, trace, options->choice, ledger->device);
     ledger->clocks = choose_step_clock(&windows, trace, ledger->device, options->clock);
     step_ledger_choose_steps(ledger, &windows, options);
-    host_activity_init(&attribution.activity, trace);
+    ledger->activity = require_memory(calloc(1, sizeof *ledger->activity));
+    attribution.activity = ledger->activity;
+    host_activity_init(ledger->activity, trace);
     if (windows.source == WINDOW_RANGES)
-        leave_out_steps(&attribution.activity, &windows);
+        leave_out_steps(ledger->activity, &windows);
     device_work_init(&attribution.work, trace, ledger->device);
     build_timeline(&attribution);
     for (uint32_t i = 0; i < ledger->step_count; i++) {
@@ -623,7 +625,6 @@ void attribute_steps(struct ledger *ledger, const struct trace *trace,
     attribute_between(&attribution);
     finish_worst_gaps(&attribution);
     step_windows_clear(&windows);
-    host_activity_clear(&attribution.activity);
     device_work_clear(&attribution.work);
 }
 
@@ -632,5 +633,8 @@ void ledger_clear(struct ledger *ledger)
     free(ledger->steps);
     large_array_free(ledger->classes);
     class_timeline_clear(&ledger->timeline);
+    if (ledger->activity)
+        host_activity_clear(ledger->activity);
+    free(ledger->activity);
     *ledger = (struct ledger){0};
 }

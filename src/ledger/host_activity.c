@@ -153,14 +153,6 @@ void host_activity_clear(struct host_activity *activity)
     *activity = (struct host_activity){0};
 }
 
-void host_activity_leave_out(struct host_activity *activity, uint32_t name)
-{
-    uint8_t *classes = &activity->name_classes[(size_t)name * EVENT_KIND_COUNT];
-
-    classes[EVENT_ANNOTATION] = HOST_NOTHING;
-    classes[EVENT_OPERATOR] = HOST_NOTHING;
-}
-
 enum host_class host_activity_class(struct host_activity *activity, const struct event *event)
 {
     uint8_t *class = &activity->name_classes[(size_t)event->name * EVENT_KIND_COUNT + event->kind];
@@ -168,6 +160,24 @@ enum host_class host_activity_class(struct host_activity *activity, const struct
     if (*class == NOT_LOOKED_UP)
         *class = (uint8_t)event_class(activity->trace, event);
     return (enum host_class) * class;
+}
+
+void host_activity_leave_out(struct host_activity *activity, uint32_t name)
+{
+    static const enum event_kind kinds[] = {EVENT_ANNOTATION, EVENT_OPERATOR};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const struct event range = {.name = name, .kind = (uint8_t)kinds[i]};
+
+        activity->leaves_out |= host_activity_class(activity, &range) != HOST_NOTHING;
+        activity->name_classes[(size_t)name * EVENT_KIND_COUNT + kinds[i]] = HOST_NOTHING;
+    }
+}
+
+void host_activity_know(struct host_activity *activity, const struct host_activity *known)
+{
+    if (known && !known->leaves_out && !activity->leaves_out)
+        activity->known = known;
 }
 
 static bool has_suffix(const char *name, const char *suffix)
@@ -202,6 +212,8 @@ static const struct class_timeline *thread_timeline(struct host_activity *activi
     const struct track *track = &activity->trace->tracks[thread];
     struct name_answers captures = {.ask = is_name_of_capture};
 
+    if (activity->known && activity->known->is_built[thread])
+        return &activity->known->threads[thread];
     if (activity->is_built[thread])
         return timeline;
     activity->is_built[thread] = 1;

@@ -39,6 +39,8 @@ struct host_activity {
     size_t *cursors;                /* by track: where the last question was answered */
     uint8_t *is_built;              /* by track */
     uint8_t *name_classes;          /* by name id: enum host_class of runtime calls, or of ranges */
+    bool leaves_out;                /* some range that explains something otherwise */
+    const struct host_activity *known; /* NULL, or where some threads were looked at before */
 };
 
 void host_activity_init(struct host_activity *activity, const struct trace *trace);
@@ -46,6 +48,11 @@ void host_activity_clear(struct host_activity *activity);
 
 /* Ranges of this name explain nothing: they are the steps themselves. Before anything is asked. */
 void host_activity_leave_out(struct host_activity *activity, uint32_t name);
+
+/* Threads that were looked at for `known`, the same of the same trace, are not looked at again
+ * where both leave out the same. Before anything is asked; `known` may be NULL, and is only read.
+ */
+void host_activity_know(struct host_activity *activity, const struct host_activity *known);
 
 /* Splits [start_ns, end_ns) by what `thread` was doing and adds the parts to
  * class_ns[HOST_CLASS_COUNT]; they sum to the interval. Data loading on `step_thread` counts as

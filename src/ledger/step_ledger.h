@@ -107,6 +107,7 @@ struct ledger {
     int64_t between_steps_busy_ns;  /* ... in which the device worked */
     uint8_t *classes;               /* enum kernel_class of each of trace->device */
     struct class_timeline timeline; /* the device's; bits: enum kernel_class, LEDGER_DATA_COPY */
+    struct host_activity *activity; /* of the threads that were asked; see host_activity_know */
     struct idle_gap worst_gaps[WORST_GAPS_MAX]; /* the longest, longest first */
     uint32_t worst_gap_count;
     int64_t gap_count; /* all idle gaps in all steps */

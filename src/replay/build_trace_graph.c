@@ -4,6 +4,7 @@
 #include "base/core/invariant.h"
 #include "replay/graph_building.h"
 #include "replay/trace_graph.h"
+#include "trace/name_answers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -192,6 +193,7 @@ static void begin_building(struct graph_building *building)
     for (uint32_t i = 0; i < ledger->step_count; i++)
         if (ledger->steps[i].window.name)
             host_activity_leave_out(&building->activity, ledger->steps[i].window.name);
+    host_activity_know(&building->activity, ledger->activity);
     find_range(building);
     choose_events(building);
     find_host_cuts(&building->cuts, ledger, &building->activity, building->range_ns,
@@ -218,23 +220,24 @@ static void end_building(struct graph_building *building)
     host_activity_clear(&building->activity);
 }
 
-/* Names repeat: each is looked at where it differs from the one before it. */
+static bool is_name_of_own_loader(const char *name)
+{
+    return makes_batches_itself(name) && is_data_loading(name);
+}
+
 static bool loads_itself(const struct trace *trace)
 {
-    uint32_t looked_at = UINT32_MAX;
+    struct name_answers own_loaders = {.ask = is_name_of_own_loader};
+    bool has_one = false;
 
-    for (uint32_t i = 0; i < trace->host_count; i++) {
+    for (uint32_t i = 0; i < trace->host_count && !has_one; i++) {
         const struct event *event = &trace->host[i];
-        const char *name = trace_text(trace, event->name);
 
-        if ((event->kind != EVENT_OPERATOR && event->kind != EVENT_ANNOTATION) ||
-            event->name == looked_at)
-            continue;
-        if (makes_batches_itself(name) && is_data_loading(name))
-            return true;
-        looked_at = event->name;
+        has_one = (event->kind == EVENT_OPERATOR || event->kind == EVENT_ANNOTATION) &&
+                  name_answer(&own_loaders, trace, event->name);
     }
-    return false;
+    free(own_loaders.answers);
+    return has_one;
 }
 
 void trace_graph_build(struct trace_graph *graph, const struct recorded_steps *steps)

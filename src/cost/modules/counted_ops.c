@@ -7,6 +7,7 @@
 #include "base/text/prefix.h"
 #include "cost/modules/host_context.h"
 #include "ledger/kernel_class.h"
+#include "trace/name_answers.h"
 #include "trace/optimizer_time.h"
 #include "trace/trace.h"
 
@@ -30,6 +31,7 @@ struct known_results {
     const uint32_t *parents;
     struct hash_map nodes; /* sequence number -> shapes that an autograd node of a convolution was
                               given, or 0 where two nodes of the number disagree */
+    struct name_answers convolutions;
 };
 
 enum { WEIGHT_ARGUMENT = 2 }; /* cudnn_convolution_backward(input, grad_output, weight, ...) */
@@ -38,6 +40,11 @@ enum { WEIGHT_ARGUMENT = 2 }; /* cudnn_convolution_backward(input, grad_output, 
 static bool is_convolution_node(const char *name)
 {
     return strstr(name, "ConvolutionBackward") && !strstr(name, "::");
+}
+
+static bool is_about_convolutions(const char *name)
+{
+    return strstr(name, "conv") != NULL;
 }
 
 static bool is_weight_gradient(const char *name)
@@ -60,6 +67,7 @@ static void find_known_results(struct known_results *results, const struct trace
 {
     results->trace = trace;
     results->parents = contexts->parents;
+    results->convolutions.ask = is_about_convolutions;
     for (uint32_t i = 0; i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
 
@@ -73,7 +81,7 @@ static void find_known_results(struct known_results *results, const struct trace
 /* Of a convolution whose values (stride, padding, ...) the trace does not have: the gradient that
  * its autograd node is given is as large as its result. Of a gradient of a convolution's weight: as
  * large as the weight, an argument of the op around it. */
-static struct known_result known_result_of(const struct known_results *results, uint32_t op)
+static struct known_result known_result_of(struct known_results *results, uint32_t op)
 {
     const struct trace *trace = results->trace;
     const struct event *event = &trace->host[op];
@@ -81,7 +89,8 @@ static struct known_result known_result_of(const struct known_results *results, 
     uint32_t parent = results->parents[op];
     struct known_result result = {0};
 
-    if (trace->details[event->detail].concrete_inputs || !strstr(name, "conv"))
+    if (trace->details[event->detail].concrete_inputs ||
+        !name_answer(&results->convolutions, trace, event->name))
         return result;
     if (is_weight_gradient(name)) {
         if (parent != NO_EVENT)
@@ -98,6 +107,7 @@ static struct known_result known_result_of(const struct known_results *results, 
 static void known_results_clear(struct known_results *results)
 {
     hash_map_clear(&results->nodes);
+    free(results->convolutions.answers);
 }
 
 /* ---- counted ops ----------------------------------------------------------------------------- */

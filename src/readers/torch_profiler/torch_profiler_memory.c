@@ -6,16 +6,20 @@ enum { CPU_TYPE = 0 };
 /* No device has more. */
 static const int64_t most_total_bytes = (int64_t)1 << 60;
 
-/* The args of one. */
+/* Its args that matter. */
+enum memory_arg {
+    MEMORY_BYTES,
+    MEMORY_ADDRESS,
+    MEMORY_ALLOCATED,
+    MEMORY_RESERVED,
+    MEMORY_DEVICE_TYPE,
+    MEMORY_DEVICE,
+    MEMORY_ARG_COUNT,
+};
+
 struct memory_args {
-    int64_t bytes;
-    int64_t address;
-    int64_t allocated_bytes;
-    int64_t reserved_bytes;
-    int64_t device_type;
-    int64_t device;
-    bool has_bytes;
-    bool has_address;
+    int64_t numbers[MEMORY_ARG_COUNT + 1]; /* the last is of all that do not matter */
+    unsigned has;                          /* bits by enum memory_arg */
 };
 
 bool is_torch_memory_event(const struct torch_event *event)
@@ -26,101 +30,142 @@ bool is_torch_memory_event(const struct torch_event *event)
            slice_is(&event->name, "[memory]");
 }
 
-static void store_arg(struct memory_args *args, const struct json_slice *key, int64_t number)
+static enum memory_arg memory_arg_of(const struct json_slice *key)
 {
-    if (slice_is(key, "Bytes")) {
-        args->bytes = number;
-        args->has_bytes = true;
-    } else if (slice_is(key, "Addr")) {
-        args->address = number;
-        args->has_address = true;
-    } else if (slice_is(key, "Total Allocated")) {
-        args->allocated_bytes = number;
-    } else if (slice_is(key, "Total Reserved")) {
-        args->reserved_bytes = number;
-    } else if (slice_is(key, "Device Type")) {
-        args->device_type = number;
-    } else if (slice_is(key, "Device Id")) {
-        args->device = number;
-    }
+    static const char *const keys[MEMORY_ARG_COUNT] = {
+        [MEMORY_BYTES] = "Bytes",
+        [MEMORY_ADDRESS] = "Addr",
+        [MEMORY_ALLOCATED] = "Total Allocated",
+        [MEMORY_RESERVED] = "Total Reserved",
+        [MEMORY_DEVICE_TYPE] = "Device Type",
+        [MEMORY_DEVICE] = "Device Id",
+    };
+    unsigned arg = 0;
+
+    while (arg < MEMORY_ARG_COUNT && !slice_is(key, keys[arg]))
+        arg++;
+    return (enum memory_arg)arg;
 }
 
 /* The value of one, which is kept where it is an integer; behind it. */
-static const char *parse_arg(struct memory_args *args, const struct json_slice *key,
-                             struct json_scan *scan, const char *at)
+static const char *parse_arg(struct memory_args *args, unsigned arg, struct json_scan *scan,
+                             const char *at)
 {
     struct json_slice value;
     uint64_t digits;
     unsigned count;
     int64_t number;
-    const char *behind = scan_digits(at, &digits, &count);
+    bool is_negative = *at == '-';
+    const char *behind = scan_digits(at + is_negative, &digits, &count);
 
     if (count && is_number_end(*behind) && !scan->is_tolerant) {
-        store_arg(args, key, (int64_t)digits);
+        args->numbers[arg] = is_negative ? -(int64_t)digits : (int64_t)digits;
+        args->has |= 1U << arg;
         return behind;
     }
     behind = scan_value(scan, at, &value);
-    if (behind && slice_integer(&value, &number))
-        store_arg(args, key, number);
+    if (behind && slice_integer(&value, &number)) {
+        args->numbers[arg] = number;
+        args->has |= 1U << arg;
+    }
     return behind;
 }
 
 /* False where the text is no JSON. The event goes on behind it: with its end, or another key. */
-static bool read_members(struct memory_args *args, const struct json_slice *text, bool is_tolerant)
+static bool read_members(struct memory_args *args, const struct json_slice *text, bool is_tolerant,
+                         struct layout_trail *trail)
 {
     const char *behind = scan_space(text->text + text->length);
     struct json_scan scan = {.limit = behind + 1, .is_tolerant = is_tolerant};
     const char *at = scan_space(text->text + 1);
 
+    layout_trail_begin(trail);
     while (*at != '}') {
         struct json_slice key;
+        const char *start = scan_key(&scan, at, &key);
+        struct layout_value *value = &trail->values[trail->count];
 
-        at = scan_key(&scan, at, &key);
-        if (at)
-            at = parse_arg(args, &key, &scan, at);
+        value->action = JOINT_NUMBER;
+        value->arg = start ? (uint8_t)memory_arg_of(&key) : 0;
+        at = start ? parse_arg(args, value->arg, &scan, start) : NULL;
         if (!at)
             return false;
+        layout_trail_add(trail, start, at);
         at = scan_space(at);
         if (*at != ',')
             break;
         at = scan_space(at + 1);
     }
+    trail->values[trail->count].action = JOINT_END;
+    layout_trail_add(trail, at + 1, at + 1);
     return *at == '}';
 }
 
-static void read_args(struct memory_args *args, const struct json_slice *text)
+/* The same where other args were laid out so; false where none were. */
+static bool read_known_members(struct memory_args *args, const struct json_slice *text,
+                               struct event_layouts *layouts)
+{
+    struct json_scan scan = {.limit = text->text + text->length};
+    struct layout_joint *joint = layouts->joints;
+    const char *at = text->text + 1;
+
+    while (joint && (joint = layout_follow(joint, at))) {
+        at += joint->length;
+        if (joint->action == JOINT_END)
+            return true;
+        at = parse_arg(args, joint->arg, &scan, at);
+        if (!at)
+            return false;
+    }
+    return false;
+}
+
+static void read_args(struct memory_args *args, const struct json_slice *text,
+                      struct event_layouts *layouts)
 {
     const struct memory_args none = *args;
+    struct layout_trail trail;
 
-    if (text->length == 0 || *text->text != '{' || read_members(args, text, false))
+    if (text->length == 0 || *text->text != '{' || read_known_members(args, text, layouts))
         return;
     *args = none;
-    if (!read_members(args, text, true))
+    if (read_members(args, text, false, &trail)) {
+        layout_learn(layouts, text->text + 1, &trail);
+        return;
+    }
+    *args = none;
+    if (!read_members(args, text, true, &trail))
         *args = none;
 }
 
-bool torch_memory_event_read(struct memory_event *memory, const struct torch_event *event)
+bool torch_memory_event_read(struct memory_event *memory, const struct torch_event *event,
+                             struct event_layouts *layouts)
 {
-    struct memory_args args = {.allocated_bytes = -1, .reserved_bytes = -1, .device = -1};
+    const unsigned needed = 1U << MEMORY_BYTES | 1U << MEMORY_ADDRESS;
+    struct memory_args args = {
+        .numbers = {[MEMORY_ALLOCATED] = -1, [MEMORY_RESERVED] = -1, [MEMORY_DEVICE] = -1}};
+    int64_t bytes, device;
 
-    read_args(&args, &event->args);
-    if (!args.has_bytes || !args.has_address || args.bytes > MEMORY_BLOCK_BYTES_MAX ||
-        args.bytes < -MEMORY_BLOCK_BYTES_MAX || event->start_ns > MEMORY_TIME_NS_MAX ||
+    read_args(&args, &event->args, layouts);
+    bytes = args.numbers[MEMORY_BYTES];
+    device = args.numbers[MEMORY_DEVICE];
+    if ((args.has & needed) != needed || bytes > MEMORY_BLOCK_BYTES_MAX ||
+        bytes < -MEMORY_BLOCK_BYTES_MAX || event->start_ns > MEMORY_TIME_NS_MAX ||
         event->start_ns < -MEMORY_TIME_NS_MAX)
         return false;
-    if (args.allocated_bytes > most_total_bytes)
-        args.allocated_bytes = -1;
-    if (args.reserved_bytes > most_total_bytes)
-        args.reserved_bytes = -1;
+    for (int arg = MEMORY_ALLOCATED; arg <= MEMORY_RESERVED; arg++)
+        if (args.numbers[arg] > most_total_bytes)
+            args.numbers[arg] = -1;
     *memory = (struct memory_event){
         .time_ns = event->start_ns,
-        .address = (uint64_t)args.address,
-        .bytes = args.bytes,
-        .allocated_bytes = args.allocated_bytes,
-        .reserved_bytes = args.device_type == CPU_TYPE ? -1 : args.reserved_bytes,
-        .device = args.device_type == CPU_TYPE || args.device < 0 || args.device > INT32_MAX
+        .address = (uint64_t)args.numbers[MEMORY_ADDRESS],
+        .bytes = bytes,
+        .allocated_bytes = args.numbers[MEMORY_ALLOCATED],
+        .reserved_bytes =
+            args.numbers[MEMORY_DEVICE_TYPE] == CPU_TYPE ? -1 : args.numbers[MEMORY_RESERVED],
+        .device = args.numbers[MEMORY_DEVICE_TYPE] == CPU_TYPE || device < 0 || device > INT32_MAX
                       ? HOST_MEMORY
-                      : (int32_t)args.device,
+                      : (int32_t)device,
     };
     return true;
 }

@@ -51,6 +51,7 @@ struct torch_store {
                           */
     size_t name_fact_count;
     struct event_layouts layouts;
+    struct event_layouts memory_layouts; /* of the args of [memory] events */
     struct category_memo categories[CATEGORY_MEMOS];
     struct track_memo tracks[TRACK_MEMOS];
     struct name_memo names[NAME_MEMOS];
@@ -100,8 +101,9 @@ void torch_header_member(struct torch_store *store, const struct json_slice *key
 bool is_torch_memory_event(const struct torch_event *event);
 
 /* All but the track. False where address or bytes are not given, or bytes or time are of no
- * possible size. */
-bool torch_memory_event_read(struct memory_event *memory, const struct torch_event *event);
+ * possible size. `layouts`: how the args of those before it were laid out. */
+bool torch_memory_event_read(struct memory_event *memory, const struct torch_event *event,
+                             struct event_layouts *layouts);
 
 /* ---- reads the array of events by several threads at once ---- */
 

@@ -518,7 +518,7 @@ static void store_memory(struct torch_store *store, const struct torch_event *te
 {
     struct memory_event memory;
 
-    if (!torch_memory_event_read(&memory, text)) {
+    if (!torch_memory_event_read(&memory, text, &store->memory_layouts)) {
         store->builder->memory.set_aside++;
         return;
     }
@@ -568,5 +568,6 @@ void torch_store_clear(struct torch_store *store)
     string_pool_clear(&store->arrays);
     ascend_rows_clear(&store->rows);
     event_layouts_clear(&store->layouts);
+    event_layouts_clear(&store->memory_layouts);
     *store = (struct torch_store){0};
 }

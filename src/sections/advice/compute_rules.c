@@ -5,7 +5,9 @@
 #include "sections/advice/claim.h"
 #include "sections/advice/fusable_chains.h"
 #include "sections/advice/restraints.h"
+#include "trace/name_answers.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_pointwise(enum kernel_class class)
@@ -64,18 +66,22 @@ static const char *operators_text(struct operator_sums *sums, const struct advic
     return text;
 }
 
-/* By the types of the operator's inputs, else by the kernel's name: 32 bits, and no 16 among them.
- */
-static bool is_on_wide_numbers(const struct trace *trace, uint32_t index)
+/* 32 bits, and no 16 among them. */
+static bool is_of_wide_numbers(const char *text)
 {
-    uint32_t op = trace_operator_of(trace, index);
-    uint32_t types = op == NO_EVENT ? 0 : trace->details[trace->host[op].detail].input_types;
-    const char *text = trace_text(trace, types ? types : trace->device[index].name);
-
     if (strstr(text, "Half") || strstr(text, "half") || strstr(text, "BFloat16") ||
         strstr(text, "bfloat16") || strstr(text, "bf16"))
         return false;
     return strstr(text, "float") != NULL;
+}
+
+/* By the types of the operator's inputs, else by the kernel's name. */
+static bool is_on_wide_numbers(struct name_answers *wide, const struct trace *trace, uint32_t index)
+{
+    uint32_t op = trace_operator_of(trace, index);
+    uint32_t types = op == NO_EVENT ? 0 : trace->details[trace->host[op].detail].input_types;
+
+    return name_answer(wide, trace, types ? types : trace->device[index].name);
 }
 
 static bool is_long_pointwise(const struct advice_case *advice, uint32_t index)
@@ -89,6 +95,7 @@ bool check_unfused_pointwise(struct advice_case *advice, struct advice_claim *cl
     struct step_finder finder = {.ledger = advice->ledger};
     struct operator_sums operators = {.count = 0};
     struct restraint_subject widths = {0};
+    struct name_answers wide = {.ask = is_of_wide_numbers};
     int64_t count = 0, total_ns = 0;
 
     for (uint32_t i = 0; i < advice->trace->device_count; i++) {
@@ -100,8 +107,9 @@ bool check_unfused_pointwise(struct advice_case *advice, struct advice_claim *cl
         count++;
         total_ns += event->duration_ns;
         widths.all_ns += event->duration_ns;
-        widths.wide_ns += is_on_wide_numbers(advice->trace, i) ? event->duration_ns : 0;
+        widths.wide_ns += is_on_wide_numbers(&wide, advice->trace, i) ? event->duration_ns : 0;
     }
+    free(wide.answers);
     if (count == 0)
         return false;
     claim_fused(advice, claim, is_long_pointwise);

@@ -8,6 +8,7 @@
 #include "base/core/invariant.h"
 #include "base/text/prefix.h"
 #include "ledger/step_finder.h"
+#include "trace/name_answers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,13 +36,21 @@ static void end_chain(struct chain *chain, struct advice_claim *claim)
     *chain = (struct chain){.step = NO_STEP};
 }
 
+static const char array[] = "rray<char*, ";
+
+static bool is_name_with_tensors(const char *kernel)
+{
+    return strstr(kernel, array) != NULL;
+}
+
 /* How many tensors a pointwise kernel reads and writes: PyTorch's tell it by their template's array
  * of pointers; where names are cut, by the operator, which may have a number for its second one. */
-static int64_t tensors_of(const struct trace *trace, uint32_t index)
+static int64_t tensors_of(struct name_answers *telling, const struct trace *trace, uint32_t index)
 {
-    static const char array[] = "rray<char*, ";
     static const char *const of_two[] = {"aten::add", "aten::mul", "aten::sub", "aten::div"};
-    const char *found = strstr(trace_text(trace, trace->device[index].name), array);
+    uint32_t kernel = trace->device[index].name;
+    const char *found =
+        name_answer(telling, trace, kernel) ? strstr(trace_text(trace, kernel), array) : NULL;
     long count = found ? strtol(found + strlen(array), NULL, 10) : 2;
     uint32_t op = trace_operator_of(trace, index);
 
@@ -69,6 +78,7 @@ void claim_fused(const struct advice_case *advice, struct advice_claim *claim,
 {
     const struct trace *trace = advice->trace;
     struct step_finder finder = {.ledger = advice->ledger};
+    struct name_answers telling = {.ask = is_name_with_tensors};
     struct chain *chains = require_memory(calloc((size_t)trace->track_count + 1, sizeof *chains));
 
     for (uint32_t i = 0; i < trace->track_count; i++)
@@ -87,9 +97,11 @@ void claim_fused(const struct advice_case *advice, struct advice_claim *claim,
             continue;
         chain->step = step;
         add_kernel(chain, event->duration_ns,
-                   is_meant(advice, i) ? event->duration_ns * 2 / tensors_of(trace, i) : 0);
+                   is_meant(advice, i) ? event->duration_ns * 2 / tensors_of(&telling, trace, i)
+                                       : 0);
     }
     for (uint32_t i = 0; i < trace->track_count; i++)
         end_chain(&chains[i], claim);
     free(chains);
+    free(telling.answers);
 }

@@ -9,21 +9,30 @@
 #include "sections/advice/optimizer_options.h"
 #include "sections/advice/restraints.h"
 #include "sections/advice/single_tensors.h"
+#include "trace/name_answers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Optimizers that handle many tensors in one kernel. */
-static bool is_batched_optimizer(const struct trace *trace, uint32_t index)
+static bool is_batched_kernel(const char *name)
+{
+    return strstr(name, "multi_tensor_apply") || strstr(name, "Fused") ||
+           has_prefix(name, "triton");
+}
+
+static bool is_batched_operator(const char *name)
+{
+    return strstr(name, "_foreach_") || strstr(name, "_fused_");
+}
+
+static bool is_batched_optimizer(struct name_answers *kernels, struct name_answers *operators,
+                                 const struct trace *trace, uint32_t index)
 {
     uint32_t op = trace_operator_of(trace, index);
-    const char *kernel = trace_text(trace, trace->device[index].name);
 
-    if (strstr(kernel, "multi_tensor_apply") || strstr(kernel, "Fused") ||
-        has_prefix(kernel, "triton"))
-        return true;
-    return op != NO_EVENT && (strstr(trace_text(trace, trace->host[op].name), "_foreach_") ||
-                              strstr(trace_text(trace, trace->host[op].name), "_fused_"));
+    return name_answer(kernels, trace, trace->device[index].name) ||
+           (op != NO_EVENT && name_answer(operators, trace, trace->host[op].name));
 }
 
 /* The stretch of the device in which one step's optimizer runs. */
@@ -38,6 +47,8 @@ static bool claim_single_kernels(struct advice_case *advice, struct advice_claim
     struct step_finder finder = {.ledger = advice->ledger};
     struct optimizer_span span = {.step = NO_STEP};
     struct work_sum single = {0};
+    struct name_answers kernels = {.ask = is_batched_kernel};
+    struct name_answers operators = {.ask = is_batched_operator};
     int64_t batched = 0;
 
     for (uint32_t i = 0; i < advice->trace->device_count; i++) {
@@ -47,7 +58,7 @@ static bool claim_single_kernels(struct advice_case *advice, struct advice_claim
         if (advice->ledger->classes[i] != KERNEL_OPTIMIZER ||
             !is_chosen_device_event(&finder, advice->trace, i))
             continue;
-        if (is_batched_optimizer(advice->trace, i)) {
+        if (is_batched_optimizer(&kernels, &operators, advice->trace, i)) {
             batched++;
             continue;
         }
@@ -62,6 +73,8 @@ static bool claim_single_kernels(struct advice_case *advice, struct advice_claim
         single.count++;
         single.duration_ns += event->duration_ns;
     }
+    free(kernels.answers);
+    free(operators.answers);
     if (single.count == 0 ||
         single.count < (int64_t)ADVICE_OPTIMIZER_KERNELS_MIN * advice->ledger->step_count ||
         batched > single.count)
