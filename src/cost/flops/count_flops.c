@@ -111,6 +111,8 @@ const struct op_rule *find_op_rule(const char *op)
         rule = find_serving_rule(op);
     if (!rule && has_prefix(op, "triton_"))
         rule = find_generated_rule(op);
+    if (!rule && !strstr(op, "::")) /* a Triton kernel of the program's own, in compiled code */
+        rule = count_flops_find_rule(op, length_without_number(op));
     return rule;
 }
 

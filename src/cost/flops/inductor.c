@@ -7,8 +7,10 @@
  * part or several times: then the bytes are not known. Its operations stand in the kernel's source
  * alone: it counts as movement. A template of a matmul ("triton_tem_fused_mm") has its two matrices
  * first: 2 M N K. One of flex_attention has queries, keys and values first: all pairs count, as a
- * block mask says only when it runs which of them it leaves out. Source:
- * torch/_inductor/codegen/triton.py, kernel/mm.py and kernel/flex/flex_attention.py. */
+ * block mask says only when it runs which of them it leaves out. A program's own Triton kernels go
+ * by their names and a number, "sage_fwd_1"; what they read is in their source alone, so only those
+ * of libraries that are known count. Source: torch/_inductor/codegen/triton.py, kernel/mm.py and
+ * kernel/flex/flex_attention.py; Zhang et al., SageAttention, argument lists from aiter. */
 #include "cost/flops/flop_formula.h"
 #include "cost/flops/saturating.h"
 
@@ -81,7 +83,49 @@ static bool count_template(struct op_cost *cost, const struct op_call *call,
     return own_work_not_counted(cost, why_no_template);
 }
 
+/* Have keys and values their heads there? */
+static bool has_heads_at(const struct op_call *call, int dim, int64_t key_heads)
+{
+    return size_of(call, 1, dim) == key_heads && size_of(call, 2, dim) == key_heads;
+}
+
+/* sage_fwd(queries, keys, values, bias, their scales [B, H, ..], ..), heads before or behind the
+ * sequence: those of the scales of values tell. A list of numbers among the arguments is of packed
+ * sequences or of blocks that are left out. */
+static bool count_sage_attention(struct op_cost *cost, const struct op_call *call,
+                                 const struct op_rule *rule)
+{
+    int64_t heads = size_of(call, 6, 1), d = size_of(call, 0, -1), e = size_of(call, 2, -1);
+    bool is_second = has_heads_at(call, 1, heads), is_third = has_heads_at(call, 2, heads);
+    int64_t keys = size_of(call, 1, is_second ? 2 : 1);
+
+    (void)rule;
+    if (rank_of(call, 0) != 4 || rank_of(call, 1) != 4 || rank_of(call, 2) != 4 || d < 1 || e < 1 ||
+        size_of(call, 1, -1) != d || rank_of(call, 6) != 3 || is_second == is_third ||
+        size_of(call, 2, is_second ? 2 : 1) != keys ||
+        size_of(call, 0, is_second ? 1 : 2) != size_of(call, 4, 1))
+        return own_work_not_counted(cost, why_no_template);
+    for (uint32_t i = 0; i < call->argument_count; i++)
+        if (rank_of(call, i) == 1 && elements_of(call, i) > 1)
+            return own_work_not_counted(cost, why_packed_sequences);
+    return matrix_cost(cost, times(times(elements_of(call, 0) / d, keys), plus(d, e)),
+                       bytes_of_arguments(call));
+}
+
+/* sage_quant_kernel(queries, the same in 8 bits, scales, the same of keys and of values, ..). */
+static bool count_sage_quantization(struct op_cost *cost, const struct op_call *call,
+                                    const struct op_rule *rule)
+{
+    (void)rule;
+    for (uint32_t i = 0; i < 9; i += 3)
+        if (elements_of(call, i) < 0 || elements_of(call, i) != elements_of(call, i + 1))
+            return own_work_not_counted(cost, why_no_template);
+    return plain_cost(cost, COST_MOVEMENT, 0, bytes_of_arguments(call));
+}
+
 static const struct op_rule rules[] = {
+    {"sage_fwd", count_sage_attention, {0}},
+    {"sage_quant_kernel", count_sage_quantization, {0}},
     {"triton_poi_*", count_generated, {0}},
     {"triton_red_*", count_generated, {0}},
     {"triton_per_*", count_generated, {0}},
@@ -92,6 +136,6 @@ static const struct op_rule rules[] = {
 
 const struct flop_formula inductor_formula = {
     .name = "inductor",
-    .summary = "kernels of torch.compile: bytes; templates: 2 M N K, flex_attention all pairs",
+    .summary = "kernels of torch.compile: bytes; templates: 2 M N K, flex and Sage attention",
     RULES(rules),
 };

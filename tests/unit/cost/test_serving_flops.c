@@ -385,9 +385,43 @@ static void templates_of_flex_attention(void **state)
     assert_int_equal(cost.kind, COST_NOT_COUNTED);
 }
 
+/* Triton kernels of a library, in compiled code: with a number behind their names. */
+static void sage_attention(void **state)
+{
+    static const char first[] = "[[1, 4, 64, 16], [1, 2, 96, 16], [1, 2, 96, 32], [], [1, 4, 2], "
+                                "[1, 2, 3], [1, 2, 32], [1, 4, 64, 32], [1]]";
+    static const char last[] = "[[1, 64, 4, 16], [1, 96, 2, 16], [1, 96, 2, 32], [], [1, 4, 2], "
+                               "[1, 2, 3], [1, 2, 32], [1, 64, 4, 32], [1]]";
+    static const char *const unknown[] = {
+        /* sequences in one another, heads that may be lengths, no scales */
+        "[[1, 4, 64, 16], [1, 2, 96, 16], [1, 2, 96, 32], [], [1, 4, 2], [1, 2, 3], [1, 2, 32], "
+        "[1, 4, 64, 32], [3]]",
+        "[[1, 4, 64, 16], [1, 2, 2, 16], [1, 2, 2, 32], [], [1, 4, 2], [1, 2, 3], [1, 2, 32], "
+        "[1, 4, 64, 32], [1]]",
+        "[[1, 4, 64, 16], [1, 2, 96, 16], [1, 2, 96, 32]]",
+        "[[64, 16]]",
+    };
+    struct op_cost cost;
+
+    (void)state;
+    assert_int_equal(cost_of("sage_fwd_1", first, "", "").flops, 2 * 4 * 64 * 96 * (16 + 32));
+    assert_int_equal(cost_of("sage_fwd_12", last, "", "").flops, 2 * 4 * 64 * 96 * (16 + 32));
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        assert_int_equal(cost_of("sage_fwd_1", unknown[i], "", "").kind, COST_NOT_COUNTED);
+    cost = cost_of("sage_quant_kernel_0",
+                   "[[2, 8], [2, 8], [1], [4, 8], [4, 8], [1], [2, 8], [2, 8], [1]]",
+                   "[\"c10::BFloat16\", \"signed char\", \"float\", \"c10::BFloat16\", "
+                   "\"signed char\", \"float\", \"c10::BFloat16\", \"signed char\", \"float\"]",
+                   "");
+    assert_int_equal(cost.kind, COST_MOVEMENT);
+    assert_int_equal(cost.bytes, (16 + 32 + 16) * (2 + 1) + 3 * 4);
+    assert_int_equal(cost_of("_fwd_kernel_1", first, "", "").kind, COST_NOT_COUNTED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sage_attention),
         cmocka_unit_test(attention_of_a_step),
         cmocka_unit_test(attention_of_one_kind_of_requests),
         cmocka_unit_test(attention_without_lengths_is_not_counted),
