@@ -140,6 +140,14 @@ void json_text(struct json_writer *writer, const char *key, const char *text)
     write_string(writer, text);
 }
 
+void json_plain_text(struct json_writer *writer, const char *key, const char *text, size_t length)
+{
+    begin_value(writer, key);
+    putc_unlocked('"', writer->output);
+    fwrite_unlocked(text, 1, length, writer->output);
+    putc_unlocked('"', writer->output);
+}
+
 void json_integer(struct json_writer *writer, const char *key, int64_t number)
 {
     begin_value(writer, key);

@@ -30,6 +30,8 @@ void json_begin_array(struct json_writer *writer, const char *key, enum json_lay
 void json_end_array(struct json_writer *writer);
 /* NULL is written as null; bytes that are not UTF-8 as U+FFFD. */
 void json_text(struct json_writer *writer, const char *key, const char *text);
+/* A text in which nothing needs an escape. */
+void json_plain_text(struct json_writer *writer, const char *key, const char *text, size_t length);
 void json_integer(struct json_writer *writer, const char *key, int64_t number);
 /* As few digits as give the same double again; null where not finite. */
 void json_real(struct json_writer *writer, const char *key, double number);

@@ -3,6 +3,7 @@
 #include "base/core/invariant.h"
 #include "output/reports/html_page.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 static void html_timeline_pack(struct bytes *packed, int64_t number)
@@ -14,6 +15,7 @@ static void write_base64(struct json_writer *json, const char *key, const struct
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     size_t length = packed->length;
+    size_t rest = length % 3;
     char *text = require_memory(malloc((length + 2) / 3 * 4 + 1));
     char *out = text;
 
@@ -24,11 +26,12 @@ static void write_base64(struct json_writer *json, const char *key, const struct
 
         *out++ = digits[group >> 18];
         *out++ = digits[group >> 12 & 63];
-        *out++ = i + 1 < length ? digits[group >> 6 & 63] : '=';
-        *out++ = i + 2 < length ? digits[group & 63] : '=';
+        *out++ = digits[group >> 6 & 63];
+        *out++ = digits[group & 63];
     }
-    *out = '\0';
-    json_text(json, key, text);
+    for (size_t i = rest; i > 0 && i < 3; i++) /* what the last group has too few */
+        out[(ptrdiff_t)i - 3] = '=';
+    json_plain_text(json, key, text, (size_t)(out - text));
     free(text);
 }
 

@@ -1,6 +1,7 @@
 /* The timeline of a trace, for reports that can draw one. */
 #include "base/core/array.h"
 #include "base/core/hash_map.h"
+#include "base/core/hash_mix.h"
 #include "base/core/invariant.h"
 #include "cost/modules/module_tree.h"
 #include "critical_path/steps_path.h"
@@ -20,7 +21,7 @@
 
 /* The blocks of a timeline: pieces in order of time, short ones merged where the plan says so. */
 
-enum { TIMELINE_CLASSES_IN_ALL_MAX = 96 };
+enum { TIMELINE_CLASSES_IN_ALL_MAX = 96, LABELS_SEEN = 1024 };
 
 /* Short pieces of one row that become one block. */
 struct merged_pieces {
@@ -64,6 +65,7 @@ struct timeline_rows {
     struct text_list names;
     struct text_list modules;
     struct hash_map label_of;
+    uint32_t seen[LABELS_SEEN]; /* by a few bits of a label: 1 + where it is in `labels`, or 0 */
     struct timeline_label *labels;
     size_t label_count;
 };
@@ -122,12 +124,16 @@ static uint32_t text_index(struct text_list *list, struct results *results, uint
 static uint32_t label_index(struct timeline_rows *rows, const struct timeline_label *label)
 {
     uint64_t key = pair_key(label->name, (label->module << 7) | label->class);
-    uint32_t index = hash_map_add(&rows->label_of, key, (uint32_t)rows->label_count);
+    uint32_t *seen = &rows->seen[(key * HASH_MULTIPLIER >> 32) % LABELS_SEEN];
+    const struct timeline_label *last = *seen ? &rows->labels[*seen - 1] : NULL;
 
-    if (index < rows->label_count)
-        return index;
-    ARRAY_ADD(rows->labels, rows->label_count, *label);
-    return index;
+    if (last && last->name == label->name && last->module == label->module &&
+        last->class == label->class)
+        return *seen - 1;
+    *seen = 1 + hash_map_add(&rows->label_of, key, (uint32_t)rows->label_count);
+    if (*seen > rows->label_count)
+        ARRAY_ADD(rows->labels, rows->label_count, *label);
+    return *seen - 1;
 }
 
 static uint32_t label_of_piece(struct timeline_rows *rows, const struct timeline_piece *piece)

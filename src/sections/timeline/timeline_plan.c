@@ -31,6 +31,8 @@ static void timeline_plan_make_room(struct timeline_counts *counts, uint32_t row
 {
     size_t known = counts->row_capacity;
 
+    if (row < known)
+        return;
     ARRAY_RESERVE(counts->last, counts->row_capacity, row + (size_t)1);
     memset(counts->last + known, 0xff, (counts->row_capacity - known) * sizeof *counts->last);
 }
