@@ -2,27 +2,43 @@
 
 Inductor's own provenance tells which nodes of the graph a kernel was fused from; the nodes know the operator, the line and the
 module that they came from, in a backward those of the forward. Both are gone when the program runs, so they are noted when a graph
-is compiled, as an attribute of its code: so they come back with it from inductor's cache. Nothing else is compiled than without us.
+is compiled, as an attribute of its code: so they come back with it from inductor's cache. Its keys do not know of lines and modules:
+the same graph of another model, or of one whose file has changed, would come back with what was noted of the first. So they are made
+part of the keys. Nothing else is compiled than without us.
 """
 
 from __future__ import annotations
 
+import base64
 import gc
+import hashlib
+import importlib
+import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
+from flopledger.models import modules_alive
 from flopledger.module_finder import await_module
 
 COMPILER = "torch._inductor.compile_fx"
 COMPILES = "fx_codegen_and_compile"
-NOTE = "flopledger_calls"
+# What makes the keys of the caches, of the graph that is its first argument.
+KEYS = {
+    "torch._inductor.codecache": "compiled_fx_graph_hash",
+    "torch._functorch._aot_autograd.autograd_cache": "autograd_cache_key",
+}
+NOTE = "flopledger_calls_2"  # new with what is noted, for what is in caches
 SCHEMA_VERSION = 1
+PLACES_LENGTH = 20
 
 HANDLE = re.compile(r"\[Provenance debug handles\] (\S+):(\d+)$", re.MULTILINE)
+OWN_MODULE = re.compile(r"L\['\w+'\]\.")  # what a method of a module calls: parts of the module
 FRAME = re.compile(r'^ *File "(.+)", line (\d+)', re.MULTILINE)
 LINES_MAX = 16  # of one kernel
 
@@ -34,7 +50,11 @@ VIEWS = frozenset(
 
 # Where the first matrix stands in the arguments. A small one is taken apart, into a product by elements and a sum.
 PRODUCTS = {"mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1}
-OTHER_PRODUCTS = ("mm", "conv", "attention", "linear", "matmul", "lstm", "gru", "rnn")
+FLEX = "flex_attention"
+# Words of the names of others.
+OTHER_PRODUCTS = frozenset(
+    "mm mv dot convolution conv1d conv2d conv3d attention linear matmul lstm gru rnn".split()
+)
 
 
 def watch_compiler() -> None:
@@ -48,70 +68,181 @@ def watch_compiler() -> None:
 
 def note_what_is_compiled(module: ModuleType) -> None:
     original: Callable[..., Any] | None = getattr(module, COMPILES, None)
-    if original is None:  # another version of torch: its code stays unknown
-        return
+    if original is None or not all(map(put_places_in_keys, KEYS)):
+        return  # another version of torch: its code stays unknown
 
     def compile_and_note(graph: Any, *arguments: Any, **keywords: Any) -> Any:
-        products = products_in(graph)
+        products = unless_strange(WrittenProducts, graph)
         code = original(graph, *arguments, **keywords)
-        try:
-            note_calls(graph, code, products)
-        except Exception:  # another version of torch: this code stays unknown, and that is said
-            pass
+        if products is not None:
+            unless_strange(note_calls, graph, code, products)
         return code
 
     setattr(module, COMPILES, compile_and_note)
+
+
+def unless_strange(ask: Callable[..., Any], *arguments: Any) -> Any:
+    """None in another version of torch: its code stays unknown, and that is said."""
+    try:
+        return ask(*arguments)
+    except Exception:
+        return None
+
+
+def put_places_in_keys(name: str) -> bool:
+    module = importlib.import_module(name)
+    original: Callable[..., Any] | None = getattr(module, KEYS[name], None)
+    if original is None:
+        return False
+
+    def key_with_places(graph: Any, *arguments: Any, **keywords: Any) -> Any:
+        made = original(graph, *arguments, **keywords)
+        return unless_strange(with_places, made, graph) or made
+
+    setattr(module, KEYS[name], key_with_places)
+    return True
+
+
+def with_places(made: tuple[str, Any], graph: Any) -> tuple[str, Any]:
+    key, lines = made
+    places = digest_of_places(graph)
+    return f"{key[:-len(places)]}{places}", lines
+
+
+def digest_of_places(graph: Any) -> str:
+    """In the letters of inductor's keys."""
+    nodes = getattr(getattr(getattr(graph, "gm", graph), "graph", None), "nodes", ())
+    places = [(node.name, place_of(node), line_of(node)) for node in nodes]
+    digest = hashlib.sha256(repr((NOTE, places)).encode()).digest()
+    return base64.b32encode(digest)[:PLACES_LENGTH].decode().lower()
 
 
 # ----------------------------------------------------------------------------------------------------------------------
 # One graph
 
 
-def products_in(graph: Any) -> dict[tuple[str, ...], Any]:
-    """By the names of their matrices: inductor makes one with a sum (mm, add) into another, which forgets the module."""
-    nodes = getattr(getattr(graph, "graph", None), "nodes", ())
-    return {matrices_of(node): node for node in nodes if short_name(node) in PRODUCTS}
+def calls_in(nodes: Iterable[Any]) -> Iterator[Any]:
+    """Without what is given: that goes by the names of operators, too."""
+    return (node for node in nodes if node.op == "call_function")
+
+
+class WrittenProducts:
+    """Those of a graph before it is compiled: inductor makes one with a sum (mm, add) into another, which forgets the module."""
+
+    def __init__(self, graph: Any) -> None:
+        nodes = getattr(getattr(graph, "graph", None), "nodes", ())
+        products = [node for node in calls_in(nodes) if short_name(node) in PRODUCTS]
+        self.by_matrices = {matrices_of(node): node for node in products}
+        self.sizes = {node.name: sizes_of(node) for node in products}  # gone with the node
 
 
 def matrices_of(node: Any) -> tuple[str, ...]:
     return tuple(str(each) for each in node.args[PRODUCTS[short_name(node)] :])
 
 
-def note_calls(graph: Any, code: Any, products: dict[tuple[str, ...], Any]) -> None:
+@dataclass
+class CompiledGraph:
+    is_backward: bool
+    counted: set[str]  # products: one that two kernels compute is one of the program's
+    templates: set[str]  # kernels
+    sizes: dict[str, tuple[Any, ...]]  # of products as they were written
+
+    def computes(self, kernel: str, node: Any) -> bool:
+        """Kernels beside that of flex_attention lay out the blocks of its mask."""
+        return node.name not in self.counted and (
+            short_name(node) != FLEX or kernel in self.templates or "_tem_" in kernel
+        )
+
+
+def templates_in(source: str) -> set[str]:
+    """Those of inductor in C++, which keep a name of their own."""
+    bodies = re.split(r"^(\w+) = async_compile\.", source, flags=re.MULTILINE)
+    return {name for name, body in zip(bodies[1::2], bodies[2::2]) if "void kernel(" in body}
+
+
+def note_calls(graph: Any, code: Any, products: WrittenProducts) -> None:
     """Calls in the order in which the code makes them."""
     from torch._inductor import debug
 
     fused = getattr(debug, "_inductor_triton_kernel_to_post_grad_node_info", {})
     nodes = {node.name: (place, node) for place, node in enumerate(graph.graph.nodes)}
-    counted: set[str] = set()  # a product that two kernels compute is one of the program's
-    calls = []
-    for name, number in HANDLE.findall(getattr(code, "source_code", "")):
+    is_backward = any(tag_of(node) == "is_backward" for _, node in nodes.values())
+    source = getattr(code, "source_code", "")
+    found = []
+    for name, number in HANDLE.findall(source):
         origins = sorted(nodes[each] for each in fused.get(f"{name}:{number}", ()) if each in nodes)
-        found = [as_written(node, products) for _, node in origins]
-        calls.append(describe_call(name, found, counted))
+        written = [
+            as_written(node, products.by_matrices) for node in calls_in(node for _, node in origins)
+        ]
+        found.append((name, written))
+    # A product is computed once, and by a library if one is called for it: a kernel may lay out its matrices.
+    counted = {
+        node.name
+        for name, origins in found
+        for node in origins
+        if operator_of_call(name) != name and short_name(node) in PRODUCTS
+    }
+    compiled = CompiledGraph(is_backward, counted, templates_in(source), products.sizes)
+    calls = [describe_call(name, origins, compiled) for name, origins in found]
     if calls:
         setattr(code, NOTE, calls)
 
 
 def as_written(node: Any, products: dict[tuple[str, ...], Any]) -> Any:
-    is_made = short_name(node) in PRODUCTS and not original_operator(node).endswith(tuple(PRODUCTS))
-    return products.get(matrices_of(node), node) if is_made else node
+    if short_name(node) in PRODUCTS:
+        is_made = not original_operator(node).endswith(tuple(PRODUCTS))
+        return products.get(matrices_of(node), node) if is_made else node
+    if tag_of(node) or not is_taken_apart(node):
+        return node
+    matrices = {str(each) for each in node.args}
+    like = [each for names, each in products.items() if not matrices.isdisjoint(names)]
+    return like[0] if len(like) == 1 else node
 
 
-def describe_call(name: str, origins: list[Any], counted: set[str]) -> dict[str, Any]:
+def is_taken_apart(node: Any) -> bool:
+    """A small product, which became one of elements and a sum."""
+    is_product = original_operator(node).rpartition(".")[2] in PRODUCTS
+    # some are by a number
+    return is_product and short_name(node) == "mul" and all(hasattr(a, "meta") for a in node.args)
+
+
+def describe_call(name: str, origins: list[Any], compiled: CompiledGraph) -> dict[str, Any]:
     operator = operator_of_call(name)
     is_kernel = operator == name
     own = [node for node in origins if name_of_target(node) == operator]
     if short_name_of(operator) in PRODUCTS:
         own = [node for node in origins if short_name(node) in PRODUCTS]
     work = own or [node for node in origins if short_name(node) not in VIEWS] or origins
-    return {
+    products = products_in_kernel(name, work, compiled) if is_kernel else None
+    call = {
         "op": operator,
-        "module": common_module(module_of(node) for node in work),
+        **common_place(work),
         "aten": unique(map(original_operator, work)),
         "lines": unique(map(line_of, work))[:LINES_MAX],
-        "flops": flops_in_kernel(work, counted) if is_kernel else None,
+        "flops": None if products is None else sum(flops for _, flops in products),
     }
+    if compiled.is_backward and work and all(map(tag_of, work)):
+        call["again"] = all(map(is_of_forward, work))
+    if products:
+        call["products"] = [
+            {
+                **common_place([node]),
+                "flops": flops,
+                "again": compiled.is_backward and is_of_forward(node),
+            }
+            for node, flops in products
+        ]
+    return call
+
+
+def tag_of(node: Any) -> str:
+    """Which of the two graphs of a training step a node was traced for; "" where that is not known."""
+    return str(node.meta.get("partitioner_tag") or "")
+
+
+def is_of_forward(node: Any) -> bool:
+    """In a backward: it is computed again."""
+    return tag_of(node) == "is_forward"
 
 
 def operator_of_call(name: str) -> str:
@@ -142,17 +273,43 @@ def original_operator(node: Any) -> str:
     return str(getattr(original, "_overloadpacket", original or name_of_target(node)))
 
 
-def module_of(node: Any) -> str:
-    """Dotted, seen from the compiled function's own module; that itself is ""."""
+class Place(NamedTuple):
+    """Where a node is in the program's modules."""
+
+    module: str  # dotted, seen from the compiled function's own module; that itself is ""
+    origin: str  # what the code calls the outermost module that it calls
+    root: str  # its class
+    inner: str  # dotted, seen from there
+
+
+def place_of(node: Any) -> Place:
     stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
     if not stack:
-        return ""
-    path = re.sub(r"\._modules\['([^']+)'\]|\[(\d+)\]", r".\1\2", str(list(stack.values())[-1][0]))
-    return re.sub(r"^[A-Z]\['\w+'\]\.?", "", path)
+        return Place("", "", "", "")
+    calls = list(stack.values())
+    origin, innermost = (dotted_path(path) for path in (calls[0][0], calls[-1][0]))
+    root = getattr(calls[0][1], "__name__", "")
+    inner = innermost[len(origin) :].lstrip(".") if innermost.startswith(origin) else ""
+    own = OWN_MODULE.match(origin)
+    return Place(innermost[own.end() :] if own else "", origin, root, inner)
+
+
+def dotted_path(path: str) -> str:
+    """L['self'].layers.0 of L['self']._modules['layers'][0]."""
+    return re.sub(r"\._modules\['([^']+)'\]|\[(\d+)\]", r".\1\2", path)
+
+
+def common_place(nodes: Iterable[Any]) -> dict[str, str]:
+    """The innermost module that holds all of them."""
+    places = [place_of(node) for node in nodes]
+    common = {"module": common_module(place.module for place in places)}
+    if places and places[0].root and len({place.origin for place in places}) == 1:
+        inner = common_module(place.inner for place in places)
+        common |= {"root": places[0].root, "inner": inner}
+    return common
 
 
 def common_module(modules: Iterable[str]) -> str:
-    """The innermost that holds all of them."""
     paths = [module.split(".") for module in modules]
     common: list[str] = []
     for parts in zip(*paths):
@@ -162,23 +319,41 @@ def common_module(modules: Iterable[str]) -> str:
     return ".".join(common)
 
 
-def flops_in_kernel(nodes: Iterable[Any], counted: set[str]) -> int | None:
-    """Of products that a generated kernel computes itself; None where one of another kind may be in it."""
-    flops = 0
+def products_in_kernel(
+    kernel: str, nodes: Iterable[Any], compiled: CompiledGraph
+) -> list[tuple[Any, int]] | None:
+    """With the FLOPs of each that a generated kernel computes itself; None where they are not known: one of another kind may be
+    in it, or its sizes are those of each call (dynamic shapes)."""
+    products = []
     for node in nodes:
-        name = short_name(node)
-        if node.name in counted:
+        if not compiled.computes(kernel, node):
             continue
-        if name in PRODUCTS:
-            counted.add(node.name)
-            flops += 2 * node.meta["val"].numel() * node.args[PRODUCTS[name]].meta["val"].shape[-1]
-        elif name == "mul" and original_operator(node).rpartition(".")[2] in PRODUCTS:
-            if all(hasattr(each, "meta") for each in node.args):  # not by a number
-                counted.add(node.name)
-                flops += 2 * node.meta["val"].numel()
-        elif any(word in name for word in OTHER_PRODUCTS):
+        sizes = compiled.sizes.get(node.name) or sizes_of(node)
+        if not sizes and not OTHER_PRODUCTS.isdisjoint(re.split(r"[_.:]+", short_name(node))):
             return None
-    return int(flops)
+        if not all(type(size) is int for size in sizes):
+            return None
+        compiled.counted.add(node.name)
+        if sizes:
+            products.append((node, math.prod(sizes)))
+    return products
+
+
+def sizes_of(node: Any) -> tuple[Any, ...]:
+    """Of which the FLOPs of a product are one; () of anything else."""
+    name = short_name(node)
+    if name in PRODUCTS:
+        return (2, *shape_of(node), shape_of(node.args[PRODUCTS[name]])[-1])
+    if is_taken_apart(node):
+        return (2, *shape_of(node))
+    if name == FLEX:  # each query with each key, in the sizes of keys and of values
+        queries, keys, values = map(shape_of, node.args[:3])
+        return (2, *queries[:-1], keys[-2], keys[-1] + values[-1])
+    return ()
+
+
+def shape_of(node: Any) -> Any:
+    return node.meta["val"].shape
 
 
 def line_of(node: Any) -> str:
@@ -206,8 +381,19 @@ def describe_compiled_graphs() -> dict[str, Any]:
     graphs = {str(each._fx_graph_cache_key): getattr(each, NOTE, None) for each in found}
     if not graphs:
         return {}
+    forget_doubtful_roots([call for calls in graphs.values() for call in calls or ()])
     return {
         "schema": "flopledger.compiled",
         "schema_version": SCHEMA_VERSION,
         "graphs": [{"key": key, "calls": calls} for key, calls in graphs.items()],
     }
+
+
+def forget_doubtful_roots(calls: list[dict[str, Any]]) -> None:
+    """A class tells which module it is only where there is one of it: not of a teacher beside a student."""
+    alive = Counter(type(module).__name__ for module in modules_alive())
+    for call in calls:
+        for place in (call, *call.get("products", ())):
+            if alive[place.get("root", "")] != 1:
+                place.pop("root", None)
+                place.pop("inner", None)

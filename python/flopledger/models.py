@@ -19,6 +19,7 @@ class NamedModule:
     module: Any
     name: str  # dotted, as of named_modules(), without wrappers; "" for the model itself
     is_marked: bool = True
+    aliases: list[str] = field(default_factory=list)  # other places that hold it
 
 
 @dataclass
@@ -162,10 +163,12 @@ def name_modules(top: Any, names_taken: list[str]) -> Model:
         name = f"{name}#{1 + sum(taken.split('#')[0] == name for taken in names_taken)}"
     model = Model(top, root, name, f"{name}." if names_taken else "", wrappers)
     seen: set[int] = set()
+    met_again: list[tuple[Any, str]] = []
     waiting: list[tuple[Any, str, bool]] = [(top, "", True)]
     while waiting:
         module, dotted, is_marked = waiting.pop()
         if id(module) in seen:
+            met_again.append((module, dotted))
             continue
         seen.add(id(module))
         inside = wrapped_by(module)
@@ -179,7 +182,21 @@ def name_modules(top: Any, names_taken: list[str]) -> Model:
                 waiting.append((child, dotted, is_marked))
             else:
                 waiting.append((child, f"{dotted}.{child_name}" if dotted else child_name, True))
+    name_other_places(model, met_again)
     return model
+
+
+def name_other_places(model: Model, met_again: list[tuple[Any, str]]) -> None:
+    """Those of modules that were met again, and of all in them; a second time, as one may hold another."""
+    first = {id(named.module): named.name for named in model.modules}
+    for module, place in met_again * 2:
+        name = first.get(id(module))
+        for named in model.modules if name is not None else ():
+            for known in (named.name, *named.aliases):
+                inside = known == name or known.startswith(f"{name}.")
+                other = place + known[len(name or "") :]
+                if inside and other != named.name and other not in named.aliases:
+                    named.aliases.append(other)
 
 
 def modules_to_mark(models: list[Model], patterns: tuple[str, ...]) -> list[tuple[Any, str]]:

@@ -103,6 +103,7 @@ def describe_model(model: Model) -> dict[str, Any]:
                 "extra_repr": extra_repr(named.module),
                 "training": bool(named.module.training),
                 "parameters": describe_module_parameters(named, first_names, parts),
+                **({"aliases": [*map(model.mark_of, named.aliases)]} if named.aliases else {}),
             }
         )
     unique = list(all_parameters(model.root, parts))

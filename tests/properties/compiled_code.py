@@ -24,6 +24,7 @@ FLOPS = 2 * SIZE**3  # of each product
 class Call:
     op: str
     module: str
+    products: dict[str, int] = field(default_factory=dict)  # FLOPs by module, of a kernel
 
 
 @dataclass
@@ -81,13 +82,14 @@ class Trace:
         self.add("cpu_op", "aten::empty", start + 11, start + 12)
         self.now += 20
 
-    def step(self, key: str, ops: list[str]) -> None:
+    def step(self, key: str, ops: list[str], is_marked: bool) -> None:
         start = self.now
         self.now += 10
         for op in ops:
             self.operator(op)
         self.add("user_annotation", f"## Call CompiledFxGraph {key} ##", start + 5, self.now + 5)
-        self.add("cpu_op", "nn:Model", start + 2, self.now + 8)
+        if is_marked:
+            self.add("cpu_op", "nn:Model", start + 2, self.now + 8)
         self.now += 20
         self.add("user_annotation", "Optimizer.step#SGD.step", self.now, self.now + 5)
         self.now += 10
@@ -104,18 +106,26 @@ class Case:
         ]
         self.key = "fabc"
         self.code: Any = None
+        self.alias = ""  # of all that is in "layers"
+        self.root = ""  # the class of what a function calls
+        self.is_known = True  # what kernels compute
 
     def write(self) -> Path:
         trace = Trace()
         for _ in range(3):
-            trace.step(self.key, self.ran)
+            trace.step(self.key, self.ran, not self.root)
         path = self.folder / "trace.json"
         path.write_text(
             json.dumps({"schemaVersion": 1, "record_shapes": 1, "traceEvents": trace.events})
         )
-        modules = [{"name": ""}, *({"name": call.module} for call in self.program.calls)]
+        called = [*self.program.calls]
+        names = [name for call in called for name in (call.module, *call.products)]
+        modules: list[dict[str, Any]] = [{"name": name} for name in ["", *names]]
         for module in modules:
             module["mark"] = module["name"] or "Model"
+            module["class"] = "" if module["name"] else "Model"
+            if self.alias and module["name"]:
+                module["aliases"] = [f"{self.alias}.{module['name']}"]
         model = {"class": "Model", "modules": modules}
         (self.folder / "capture.json").write_text(
             json.dumps({"schema": "flopledger.capture", "models": [model]})
@@ -123,10 +133,16 @@ class Case:
         calls = [
             {
                 "op": call.op,
-                "module": call.module,
+                **self.place(call.module),
                 "aten": ["aten.x"],
                 "lines": ["m.py:1"],
-                "flops": None if "::" in call.op else 0,
+                "flops": (
+                    sum(call.products.values()) if self.is_known and "::" not in call.op else None
+                ),
+                "products": [
+                    {**self.place(module), "flops": flops}
+                    for module, flops in call.products.items()
+                ],
             }
             for call in self.program.calls
         ]
@@ -135,6 +151,12 @@ class Case:
         )
         (self.folder / "compiled.json").write_text(text if self.code is None else self.code)
         return path
+
+    def place(self, module: str) -> dict[str, str]:
+        """As the code knows it."""
+        if self.root:
+            return {"module": "", "root": self.root, "inner": module}
+        return {"module": f"{self.alias}.{module}" if self.alias else module}
 
     def ask(self, command: str, *words: str | Path) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
@@ -163,7 +185,15 @@ class Case:
         for call in self.program.calls:
             if "::" in call.op:
                 sums[call.module] = sums.get(call.module, 0) + 3 * FLOPS
+            for module, flops in call.products.items():
+                sums[module] = sums.get(module, 0) + 3 * flops
         return sums
+
+    def add_products(self) -> None:
+        """A kernel that computes those of several modules."""
+        modules = {f"layers.{number}.gate": 2 * (number + 1) for number in range(3)}
+        self.program.calls.append(Call("cpp_fused_mm_9", "layers", modules))
+        self.ran.append("graph_7_cpp_fused_mm_9")
 
 
 def rows_of_modules(flops: str) -> list[dict[str, Any]]:
@@ -189,6 +219,59 @@ def all_fit(case: Case) -> None:
     sums, numbers, _ = case.read()
     assert sums == case.wanted(), f"{sums}, not {case.wanted()}"
     assert (numbers["known"], numbers["calls"]) == (3, 3), f"{numbers}"
+
+
+def products_in_a_kernel(case: Case) -> None:
+    case.add_products()
+    all_fit(case)
+
+
+def products_that_do_not_add_up(case: Case) -> None:
+    """What is damaged counts where the kernel is."""
+    case.add_products()
+    path = case.write()
+    text = (path.parent / "compiled.json").read_text().replace('"flops": 12,', '"flops": 20,')
+    case.code = text
+    sums, _, _ = case.read()
+    assert sums.get("layers") == 3 * 20, f"{sums}"
+
+
+def modules_by_another_name(case: Case) -> None:
+    case.alias = "box.0"
+    case.add_products()
+    all_fit(case)
+
+
+def compiled_function(case: Case) -> None:
+    """No module is marked around it; the code calls the model."""
+    case.root = "Model"
+    case.add_products()
+    all_fit(case)
+
+
+def compiled_function_of_something_else(case: Case) -> None:
+    """Of a class that is no model's: in no module."""
+    case.root = "Teacher"
+    done = case.ask("flops", "--top", "0", case.write())
+    assert done.returncode == 0, done.stderr
+    cost = json.loads(done.stdout)["ranks"][0]["sections"]["module_cost"]
+    assert "modules" not in cost["tables"], f"{cost['tables']['modules']}"
+
+
+def template_without_a_name(case: Case) -> None:
+    case.add_products()
+    case.ran[-1] = "graph_7_kernel"
+    all_fit(case)
+
+
+def kernel_of_unknown_sizes(case: Case) -> None:
+    """Its FLOPs depend on each call: what is counted is said to be the least."""
+    case.add_products()
+    case.is_known = False
+    done = subprocess.run(
+        [case.path, "flops", case.write()], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "at least" in done.stdout, done.stdout
 
 
 def nothing_fits(case: Case) -> None:
@@ -352,6 +435,13 @@ def module_that_is_not_there(case: Case) -> None:
 
 KINDS: list[Callable[[Case], None]] = [
     all_fit,
+    products_in_a_kernel,
+    products_that_do_not_add_up,
+    modules_by_another_name,
+    compiled_function,
+    compiled_function_of_something_else,
+    template_without_a_name,
+    kernel_of_unknown_sizes,
     one_is_missing,
     one_is_too_many,
     another_order,

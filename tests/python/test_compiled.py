@@ -2,7 +2,8 @@
 """Compiled models have the FLOPs of the eager ones, module by module, and their kernels have operators and lines:
 test_compiled.py PROGRAM [--long]
 
-Real runs of torch.compile on a CPU, in training and in evaluation: a GPT; with --long a ResNet and a mixture of experts, too.
+Real runs of torch.compile on a CPU, in training and in evaluation: a GPT; with --long a ResNet, a mixture of experts, a model of
+small products, one with a module in two places, and a compiled function with a model in it, too.
 """
 
 import json
@@ -12,17 +13,21 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from count_line import run_and_count
-from recorded_runs import Run, Runner, find_python
+from recorded_runs import ROOT, Run, Runner, find_python
+
+sys.path.insert(0, str(ROOT / "python"))
+from flopledger import compiled_graphs  # noqa: E402
 
 IS_LONG = "--long" in sys.argv
 sys.argv = [word for word in sys.argv if word != "--long"]
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 PYTHON = find_python()
 SCRIPT = Path(__file__).resolve().parent / "training" / "compiled_models.py"
-MODELS = ("gpt", "resnet", "moe") if IS_LONG else ("gpt",)
+MODELS = ("gpt", "resnet", "moe", "small", "shared", "function") if IS_LONG else ("gpt",)
 MODES = ("train", "eval")
 ATTRIBUTED_MIN = 0.95
 SECONDS_TO_COMPILE = 900  # ten on a machine that does nothing else
@@ -31,9 +36,9 @@ runner: Runner
 folder: tempfile.TemporaryDirectory
 
 
-def start(name: str, *options: str, **variables: str) -> None:
+def start(name: str, *options: str, script: Path = SCRIPT, **variables: str) -> None:
     assert PYTHON is not None
-    words = [PYTHON, str(SCRIPT), *name.split()[:3]]
+    words = [PYTHON, str(script), *name.split()[:3]]
     runner.start_command(
         name.replace(" ", "-"),
         words,
@@ -80,6 +85,66 @@ def flops_of_modules(run: Run) -> dict[str, tuple[int, int]]:
         row["path"] if "path" in row else row["name"]: tuple(row[key] for key in own)
         for row in rows
     }
+
+
+def lines_of(compiled: Path) -> list[list[int]]:
+    graphs = json.loads(compiled.read_text())["graphs"]
+    return [
+        [int(line.rpartition(":")[2]) for line in call["lines"]]
+        for graph in graphs
+        for call in graph["calls"]
+    ]
+
+
+def node(op: str, sizes: tuple[Any, ...], *arguments: Any, **meta: Any) -> SimpleNamespace:
+    """As one of torch.fx."""
+    module, line = meta.pop("module", "up"), meta.pop("line", 1)
+    stack = {"1": (f"L['self'].{module}", object)}
+    trace = f'  File "m.py", line {line}, in f\n'
+    meta |= {"val": SimpleNamespace(shape=sizes), "nn_module_stack": stack, "stack_trace": trace}
+    target = SimpleNamespace(__name__=op)
+    return SimpleNamespace(name=op, op="call_function", target=target, args=arguments, meta=meta)
+
+
+class Notes(unittest.TestCase):
+    """What is noted of a graph, without one."""
+
+    def products_of(self, *nodes: SimpleNamespace, kernel: str = "cpp_fused_0") -> list[int] | None:
+        graph = compiled_graphs.CompiledGraph(False, set(), {"cpp_template"}, {})
+        found = compiled_graphs.products_in_kernel(kernel, nodes, graph)
+        return None if found is None else [flops for _, flops in found]
+
+    def test_products_in_kernels(self) -> None:
+        a, b = node("x", (4, 8)), node("y", (8, 2))
+        same = node("aten::mm", (4, 2), a, b)
+        self.assertEqual(self.products_of(same), [2 * 4 * 8 * 2])
+        self.assertEqual(self.products_of(same, same), [2 * 4 * 8 * 2])
+        apart = node("aten::mul", (4, 8), a, a, original_aten="aten.mm")
+        self.assertEqual(self.products_of(apart), [2 * 4 * 8])
+        for op in ("aten::_to_copy", "prims::convert_element_type", "aten::upsample_bilinear2d"):
+            self.assertEqual(self.products_of(node(op, (4, 8), a)), [], op)
+        for op in ("aten::convolution", "mkldnn::_linear_pointwise", "aten::_scaled_mm"):
+            self.assertIsNone(self.products_of(node(op, (4, 8), a)), op)
+        self.assertIsNone(self.products_of(node("aten::mm", (object(), 2), a, b)))  # of each call
+
+    def test_attention_counts_in_its_template(self) -> None:
+        q, k, v = node("q", (2, 3, 64, 16)), node("k", (2, 3, 96, 16)), node("v", (2, 3, 96, 32))
+        flex = node("flex_attention", (2, 3, 64, 32), q, k, v)
+        self.assertEqual(self.products_of(flex), [])
+        counted = self.products_of(flex, kernel="cpp_template")
+        self.assertEqual(counted, [2 * 2 * 3 * 64 * 96 * (16 + 32)])
+        source = "a = async_compile.cpp('void kernel(x)')\nb = async_compile.cpp('void b(x)')\n"
+        self.assertEqual(compiled_graphs.templates_in(source), {"a"})
+
+    def test_keys_know_of_places(self) -> None:
+        def key(**meta: Any) -> str:
+            graph = SimpleNamespace(nodes=[node("aten::mm", (4, 2), **meta)])
+            made = ("f" + "a" * 51, ["line"])
+            return str(compiled_graphs.with_places(made, SimpleNamespace(graph=graph))[0])
+
+        self.assertEqual(key(), key())
+        self.assertEqual((len(key()), key()[:2]), (52, "fa"))
+        self.assertEqual(len({key(), key(line=2), key(module="down")}), 3)
 
 
 class Compiled(unittest.TestCase):
@@ -130,6 +195,17 @@ class Compiled(unittest.TestCase):
         texts = [next(run.captures.glob("**/compiled.json")).read_text() for run in (first, again)]
         self.assertEqual(*texts)
         self.assertEqual(flops_of_modules(again), flops_of_modules(first))
+
+    @unittest.skipUnless(IS_LONG, "with --long")
+    def test_the_same_graph_of_another_file(self) -> None:
+        """Its code is in the cache; its lines are its own."""
+        first = self.recorded("gpt eval compiled")
+        moved = Path(folder.name) / SCRIPT.name
+        moved.write_text(SCRIPT.read_text().replace("from __future__", "\n\n\nfrom __future__", 1))
+        start("gpt eval compiled moved", "--compiled", script=moved)
+        run = self.recorded("gpt eval compiled moved")
+        lines = [lines_of(next(each.captures.glob("**/compiled.json"))) for each in (first, run)]
+        self.assertEqual([[line + 3 for line in call] for call in lines[0]], lines[1])
 
     @unittest.skipUnless(IS_LONG, "with --long")
     def test_what_torch_logs_tells_the_same(self) -> None:

@@ -20,7 +20,7 @@ struct call_search {
     struct compiled_calls *calls;
     struct host_contexts *contexts;
     const struct trace *trace;
-    const struct module_tree *tree;
+    const struct compiled_model *model;
     const struct compiled_code *code;
     struct hash_map is_called; /* (graph, name of an event) -> 1 or 0 */
 };
@@ -35,7 +35,13 @@ static const char *kernel_name_in(const char *name)
     rest += sizeof "graph_" - 1;
     while (*rest >= '0' && *rest <= '9')
         rest++;
-    return has_prefix(rest, "_cpp_") ? rest + 1 : name;
+    return has_prefix(rest, "_cpp_") || strcmp(rest, "_kernel") == 0 ? rest + 1 : name;
+}
+
+/* Templates in C++ go by no name of their own. */
+static bool is_name_of_call(const struct compiled_call *call, const char *name)
+{
+    return strcmp(call->op, name) == 0 || (strcmp(name, "kernel") == 0 && !strstr(call->op, "::"));
 }
 
 static const struct compiled_graph *graph_of_range(const struct call_search *search,
@@ -63,7 +69,7 @@ static bool is_compiled_call(struct call_search *search, const struct compiled_g
         return known != 0;
     known = 0;
     for (uint32_t i = 0; i < graph->count && !known; i++)
-        known = strcmp(graph->calls[i].op, text) == 0;
+        known = is_name_of_call(&graph->calls[i], text);
     hash_map_set(&search->is_called, key, known);
     return known != 0;
 }
@@ -89,11 +95,13 @@ static bool match_calls(struct call_search *search, uint32_t range_index)
         inside_until_ns = event_end_ns(&host[i]);
         if (fits && is_compiled_call(search, range->graph, host[i].name)) {
             fits = next < range->graph->count &&
-                   strcmp(range->graph->calls[next].op,
-                          kernel_name_in(trace_text(search->trace, host[i].name))) == 0;
+                   is_name_of_call(&range->graph->calls[next],
+                                   kernel_name_in(trace_text(search->trace, host[i].name)));
             call = fits ? &range->graph->calls[next++] : NULL;
         }
-        ARRAY_ADD(calls->events, calls->event_count, (struct compiled_event){i, range_index, call});
+        ARRAY_ADD(
+            calls->events, calls->event_count,
+            (struct compiled_event){i, range_index, search->contexts->modules[range->event], call});
     }
     return fits && next == range->graph->count;
 }
@@ -108,32 +116,79 @@ static bool lies_in(const struct module_tree *tree, uint32_t module, uint32_t ar
     return false;
 }
 
-/* The module of a path seen from `base`; `base` itself where there is none. */
-static uint32_t module_at(const struct module_tree *tree, uint32_t base, const char *path)
+/* A module goes by the first place that holds it; this is another one. */
+static uint32_t module_of_alias(const struct compiled_model *model, const char *name)
 {
-    char name[NAME_BYTES_MAX];
+    const struct described_module *module = describe_module(model->description, name);
+
+    return module ? module_tree_find(model->tree, module->name) : NO_MODULE;
+}
+
+/* NO_MODULE where there is none. */
+static uint32_t module_seen_from(const struct compiled_model *model, uint32_t base,
+                                 const char *path)
+{
+    const struct module_tree *tree = model->tree;
+    bool is_root = tree->modules[base].parent == NO_MODULE;
+    char name[NAME_BYTES_MAX] = "";
     uint32_t module = NO_MODULE;
 
     if (*path == '\0')
         return base;
-    if (base == NO_MODULE)
-        return module_tree_find(tree, path);
     if ((size_t)snprintf(name, sizeof name, "%s.%s", tree->modules[base].name, path) < sizeof name)
         module = module_tree_find(tree, name);
-    if (module == NO_MODULE && tree->modules[base].parent == NO_MODULE)
+    if (module == NO_MODULE && is_root)
         module = module_tree_find(tree, path); /* names do not begin with the model's */
-    return module != NO_MODULE && lies_in(tree, module, base) ? module : base;
+    if (module != NO_MODULE && !lies_in(tree, module, base))
+        module = NO_MODULE;
+    if (module == NO_MODULE)
+        module = module_of_alias(model, name);
+    if (module == NO_MODULE && is_root)
+        module = module_of_alias(model, path);
+    return module;
+}
+
+/* The outermost module of a model whose class this is. */
+static uint32_t model_of_class(const struct compiled_model *model, const char *class_name)
+{
+    for (uint32_t i = 0; model->description && i < model->description->count; i++) {
+        const struct described_module *module = &model->description->modules[i];
+
+        if (strcmp(module->name, module->root) == 0 && strcmp(module->class_name, class_name) == 0)
+            return module_tree_find(model->tree, module->name);
+    }
+    return NO_MODULE;
+}
+
+uint32_t compiled_module_at(const struct compiled_model *model, uint32_t base,
+                            const struct compiled_place *place)
+{
+    bool is_own = base != NO_MODULE && *place->module;
+    uint32_t from = is_own ? base : *place->root ? model_of_class(model, place->root) : NO_MODULE;
+    uint32_t module = from == NO_MODULE
+                          ? NO_MODULE
+                          : module_seen_from(model, from, is_own ? place->module : place->inner);
+
+    return module != NO_MODULE ? module : base;
+}
+
+/* The end of the events that lie in `event`, which is the first of them. */
+static uint32_t end_of_inside(const struct trace *trace, uint32_t event)
+{
+    const struct track *track = &trace->tracks[trace->host[event].track];
+    int64_t end_ns = event_end_ns(&trace->host[event]);
+    uint32_t i = event + 1;
+
+    while (i < track->first_event + track->event_count && trace->host[i].start_ns < end_ns)
+        i++;
+    return i;
 }
 
 static void move_to_module(struct call_search *search, uint32_t event, uint32_t module)
 {
-    const struct event *host = search->trace->host;
-    const struct track *track = &search->trace->tracks[host[event].track];
-    int64_t end_ns = event_end_ns(&host[event]);
+    uint32_t end = end_of_inside(search->trace, event);
 
-    for (uint32_t i = event;
-         i < track->first_event + track->event_count && (i == event || host[i].start_ns < end_ns);
-         i++)
+    for (uint32_t i = event; i < end; i++)
         search->contexts->modules[i] = module;
 }
 
@@ -141,7 +196,6 @@ static void add_compiled_range(struct call_search *search, uint32_t event)
 {
     struct compiled_calls *calls = search->calls;
     const char *name = trace_text(search->trace, search->trace->host[event].name);
-    uint32_t base = search->contexts->modules[event];
     uint32_t range = (uint32_t)calls->range_count;
     size_t first = calls->event_count;
 
@@ -155,18 +209,44 @@ static void add_compiled_range(struct call_search *search, uint32_t event)
             found->call = NULL;
         else if (found->call)
             move_to_module(search, found->event,
-                           module_at(search->tree, base, found->call->module));
+                           compiled_module_at(search->model, found->base, &found->call->place));
+    }
+}
+
+void set_compiled_phases(const struct compiled_calls *calls, struct host_contexts *contexts,
+                         const struct trace *trace, bool *is_undecided)
+{
+    for (size_t i = 0; i < calls->event_count; i++) {
+        const struct compiled_event *found = &calls->events[i];
+
+        uint8_t phase = contexts->phases[found->event];
+        uint32_t end = end_of_inside(trace, found->event);
+
+        if (!found->call || found->call->phase == COMPILED_PHASE_UNKNOWN ||
+            (phase != PHASE_BACKWARD && phase != PHASE_RECOMPUTE))
+            continue;
+        for (uint32_t k = found->event; k < end; k++) {
+            contexts->phases[k] =
+                found->call->phase == COMPILED_AGAIN ? PHASE_RECOMPUTE : PHASE_BACKWARD;
+            if (is_undecided)
+                is_undecided[k] = false;
+        }
     }
 }
 
 void find_compiled_calls(struct compiled_calls *calls, struct host_contexts *contexts,
-                         const struct trace *trace, const struct module_tree *tree,
-                         const struct compiled_code *code)
+                         const struct trace *trace, const struct compiled_model *model)
 {
+    static const struct compiled_code nothing;
     struct call_search search = {
-        .calls = calls, .contexts = contexts, .trace = trace, .tree = tree, .code = code};
+        .calls = calls,
+        .contexts = contexts,
+        .trace = trace,
+        .model = model,
+        .code = model->description ? &model->description->compiled : &nothing,
+    };
 
-    for (uint32_t i = 0; i < trace->host_count && code->count > 0; i++)
+    for (uint32_t i = 0; i < trace->host_count && search.code->count > 0; i++)
         if (trace->host[i].kind == EVENT_ANNOTATION &&
             is_compiled_code(trace_text(trace, trace->host[i].name)))
             add_compiled_range(&search, i);
@@ -177,15 +257,18 @@ void count_compiled_calls(const struct compiled_calls *calls, struct counted_ops
 {
     for (size_t i = 0; i < calls->event_count; i++) {
         const struct compiled_call *call = calls->events[i].call;
+        uint32_t event = calls->events[i].event;
+        int64_t bytes = ops->states[event] == OP_COUNTED ? ops->costs[ops->cost_of[event]].bytes
+                                                         : -1; /* Triton's, by its arguments */
         struct op_cost cost = {0};
 
         if (!call || strstr(call->op, "::") || call->flops < 0)
             continue;
         if (call->flops > 0)
-            (void)matrix_cost(&cost, call->flops / 2, -1);
+            (void)matrix_cost(&cost, call->flops / 2, bytes);
         else
-            (void)plain_cost(&cost, COST_MOVEMENT, 0, -1);
-        counted_ops_set(ops, calls->events[i].event, cost);
+            (void)plain_cost(&cost, COST_MOVEMENT, 0, bytes);
+        counted_ops_set(ops, event, cost);
     }
     for (size_t i = 0; i < calls->range_count; i++)
         if (calls->ranges[i].is_known && ops->states[calls->ranges[i].event] == OP_NOT_COUNTED)

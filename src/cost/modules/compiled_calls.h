@@ -21,6 +21,7 @@ struct compiled_range {
 struct compiled_event {
     uint32_t event;                   /* of trace->host */
     uint32_t range;                   /* of compiled_calls.ranges */
+    uint32_t base;                    /* the module whose code was compiled, or NO_MODULE */
     const struct compiled_call *call; /* NULL: not known */
 };
 
@@ -32,12 +33,25 @@ struct compiled_calls {
     size_t event_count;
 };
 
-/* Gives what lies in compiled code the modules of the program, in `contexts`; `code` may be empty.
- * A range is known only where its operators, of the names that the code calls, are all of those
- * calls in their order. */
+/* What the program's modules are called, and what was compiled of them. */
+struct compiled_model {
+    const struct module_tree *tree;
+    const struct model_description *description; /* may be NULL */
+};
+
+/* Gives what lies in compiled code the modules of the program, in `contexts`. A range is known only
+ * where its operators, of the names that the code calls, are all of those calls in their order. */
 void find_compiled_calls(struct compiled_calls *calls, struct host_contexts *contexts,
-                         const struct trace *trace, const struct module_tree *tree,
-                         const struct compiled_code *code);
+                         const struct trace *trace, const struct compiled_model *model);
+
+/* The module of a place in code that was called in `base`; `base` itself where there is none. */
+uint32_t compiled_module_at(const struct compiled_model *model, uint32_t base,
+                            const struct compiled_place *place);
+
+/* Calls in a backward whose code says whether they compute the forward again get the phase of that,
+ * and leave no doubt. `is_undecided` may be NULL. */
+void set_compiled_phases(const struct compiled_calls *calls, struct host_contexts *contexts,
+                         const struct trace *trace, bool *is_undecided);
 
 /* Kernels that torch.compile wrote count what their calls say; a known range is none of which it is
  * not known what it computes. */

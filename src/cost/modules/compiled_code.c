@@ -42,6 +42,43 @@ static const char *joined_compiled_texts(struct arena *arena, const struct json_
     return joined;
 }
 
+static struct compiled_place compiled_place_of(struct arena *arena, const struct json_node *entry)
+{
+    return (struct compiled_place){.module = copied_compiled_member(arena, entry, "module"),
+                                   .root = copied_compiled_member(arena, entry, "root"),
+                                   .inner = copied_compiled_member(arena, entry, "inner")};
+}
+
+/* Left out where their sum is not that of the call. */
+static void add_compiled_products(struct compiled_call *call, struct arena *arena,
+                                  const struct json_node *items)
+{
+    int64_t sum = 0;
+
+    call->products =
+        arena_allocate(arena, (count_compiled_items(items) + (size_t)1) * sizeof *call->products);
+    for (; items && sum >= 0; items = items->next) {
+        struct compiled_product *product = &call->products[call->product_count++];
+
+        *product = (struct compiled_product){
+            .place = compiled_place_of(arena, items),
+            .flops = json_integer_of(items, "flops", -1),
+            .is_again = json_integer_of(items, "again", 0) != 0,
+        };
+        if (product->flops < 0 || __builtin_add_overflow(sum, product->flops, &sum))
+            sum = -1;
+    }
+    if (sum != call->flops)
+        call->product_count = 0;
+}
+
+static enum compiled_phase compiled_phase_of(const struct json_node *call)
+{
+    int64_t again = json_integer_of(call, "again", -1);
+
+    return again < 0 ? COMPILED_PHASE_UNKNOWN : again ? COMPILED_AGAIN : COMPILED_ONCE;
+}
+
 static void compiled_code_add_graph(struct compiled_code *code, struct arena *arena,
                                     const struct json_node *entry)
 {
@@ -53,13 +90,18 @@ static void compiled_code_add_graph(struct compiled_code *code, struct arena *ar
                        string_pool_add(&code->keys, graph->key, strlen(graph->key)), code->count++);
     graph->calls =
         arena_allocate(arena, (count_compiled_items(call) + (size_t)1) * sizeof *graph->calls);
-    for (; call; call = call->next)
-        graph->calls[graph->count++] = (struct compiled_call){
+    for (; call; call = call->next) {
+        struct compiled_call *added = &graph->calls[graph->count++];
+
+        *added = (struct compiled_call){
             .op = copied_compiled_member(arena, call, "op"),
-            .module = copied_compiled_member(arena, call, "module"),
+            .place = compiled_place_of(arena, call),
             .aten = joined_compiled_texts(arena, json_items_of(call, "aten")),
             .lines = joined_compiled_texts(arena, json_items_of(call, "lines")),
-            .flops = json_integer_of(call, "flops", -1)};
+            .flops = json_integer_of(call, "flops", -1),
+            .phase = compiled_phase_of(call)};
+        add_compiled_products(added, arena, json_items_of(call, "products"));
+    }
 }
 
 bool compiled_code_parse(struct compiled_code *code, struct arena *arena, const char *text,
@@ -86,6 +128,15 @@ const struct compiled_graph *compiled_code_find(const struct compiled_code *code
     uint32_t place = known == UINT32_MAX ? NO_VALUE : hash_map_find(&code->graph_of, known);
 
     return place == NO_VALUE ? NULL : &code->graphs[place];
+}
+
+bool compiled_code_calls(const struct compiled_code *code, const char *class_name)
+{
+    for (uint32_t i = 0; i < code->count; i++)
+        for (uint32_t k = 0; k < code->graphs[i].count; k++)
+            if (strcmp(code->graphs[i].calls[k].place.root, class_name) == 0)
+                return true;
+    return false;
 }
 
 void compiled_code_clear(struct compiled_code *code)

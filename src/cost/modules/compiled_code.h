@@ -11,12 +11,32 @@
 
 #include <stdint.h>
 
-struct compiled_call {
-    const char *op;     /* as a profiler names it: "aten::addmm", "cpp_fused_gelu_view_2" */
+/* A module as the code knows it. */
+struct compiled_place {
     const char *module; /* seen from the module whose code was compiled; "": that itself */
-    const char *aten;   /* the operators fused, with commas between */
-    const char *lines;  /* of the program, likewise */
-    int64_t flops;      /* of products that a generated kernel computes itself; -1: not known */
+    const char *root;   /* the class of the outermost module that the code calls; "": not known */
+    const char *inner;  /* seen from there */
+};
+
+/* A product that a generated kernel computes itself. */
+struct compiled_product {
+    struct compiled_place place;
+    int64_t flops;
+    bool is_again; /* of the forward, in a backward */
+};
+
+enum compiled_phase { COMPILED_PHASE_UNKNOWN, COMPILED_ONCE, COMPILED_AGAIN };
+
+struct compiled_call {
+    const char *op; /* as a profiler names it: "aten::addmm", "cpp_fused_gelu_view_2" */
+    struct compiled_place place;
+    const char *aten;  /* the operators fused, with commas between */
+    const char *lines; /* of the program, likewise */
+    int64_t flops;     /* of products that a generated kernel computes itself; -1: not known */
+    struct compiled_product *products; /* [product_count], whose FLOPs sum to it; 0: of the module
+                                        */
+    uint32_t product_count;
+    enum compiled_phase phase; /* of a backward: whether it computes the forward again */
 };
 
 struct compiled_graph {
@@ -45,6 +65,9 @@ void compiled_code_parse_log(struct compiled_code *code, struct arena *arena, co
 /* NULL where it is not known. `key` is `length` bytes. */
 const struct compiled_graph *compiled_code_find(const struct compiled_code *code, const char *key,
                                                 size_t length);
+
+/* Does the code call a module of this class? */
+bool compiled_code_calls(const struct compiled_code *code, const char *class_name);
 
 void compiled_code_clear(struct compiled_code *code);
 

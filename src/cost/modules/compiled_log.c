@@ -161,7 +161,7 @@ static void add_logged_graph(struct compiled_log *log, const char *key)
         if (call->key && call->kind == JSON_ARRAY)
             graph->calls[graph->count++] =
                 (struct compiled_call){.op = logged_operator(log->arena, call->key),
-                                       .module = "",
+                                       .place = {"", "", ""},
                                        .aten = logged_nodes(log, call->key),
                                        .lines = logged_lines(log, call),
                                        .flops = -1};

@@ -196,8 +196,20 @@ static bool may_be_product(const struct module_costs *costs, const struct uncoun
     return kernel_class_is_matrix(operator_class(op->name));
 }
 
+/* A kernel that torch.compile wrote may compute a small product itself. */
+static bool is_unknown_kernel(const struct module_costs *costs, const struct op_survey *survey,
+                              const struct compiled_event *found)
+{
+    return found->call && found->call->flops < 0 && !strstr(found->call->op, "::") &&
+           survey->is_chosen[found->event] && survey->ops->states[found->event] == OP_NOT_COUNTED &&
+           !costs->has_device;
+}
+
 static bool lacks_products(const struct module_costs *costs, const struct op_survey *survey)
 {
+    for (size_t i = 0; i < costs->compiled.event_count; i++)
+        if (is_unknown_kernel(costs, survey, &costs->compiled.events[i]))
+            return true;
     for (uint32_t i = 0; i < costs->uncounted_count; i++)
         if (may_be_product(costs, &costs->uncounted[i]))
             return true;
@@ -331,6 +343,15 @@ void phase_cost_add(struct phase_cost *to, const struct phase_cost *from)
     to->host_ns = plus(to->host_ns, from->host_ns);
     to->device_ns = plus(to->device_ns, from->device_ns);
     to->device_events += from->device_events;
+}
+
+/* The FLOPs of a part of it. */
+static void phase_cost_take(struct phase_cost *from, const struct phase_cost *part)
+{
+    from->flops -= part->flops;
+    from->model_flops -= part->model_flops;
+    from->masked_flops -= part->masked_flops;
+    from->macs -= part->macs;
 }
 
 struct phase_cost sum_of_phases(const struct phase_cost phases[PHASE_COUNT])
@@ -478,6 +499,36 @@ static void module_costs_add_host_events(struct measurement *work)
     }
 }
 
+/* A kernel that computes products of several modules, or of two phases, stands in one: each gets
+ * its own. */
+static void spread_compiled_products(struct measurement *work, const struct compiled_model *model)
+{
+    const struct compiled_calls *calls = &work->costs->compiled;
+
+    for (size_t i = 0; i < calls->event_count; i++) {
+        const struct compiled_event *found = &calls->events[i];
+        struct phase_cost *from = phase_cost_of(work, found->event);
+
+        if (!found->call || !work->is_chosen[found->event] || from->flops == TOO_LARGE ||
+            work->costs->counted.states[found->event] != OP_COUNTED)
+            continue;
+        for (uint32_t k = 0; k < found->call->product_count; k++) {
+            const struct compiled_product *product = &found->call->products[k];
+            int phase = work->costs->contexts.phases[found->event];
+            uint32_t module = compiled_module_at(model, found->base, &product->place);
+            struct phase_cost *to =
+                &cost_of_module(work, module)->own[product->is_again ? PHASE_RECOMPUTE : phase];
+            const struct phase_cost part = {.flops = product->flops,
+                                            .model_flops = product->flops,
+                                            .masked_flops = product->flops,
+                                            .macs = product->flops / 2};
+
+            phase_cost_take(from, &part);
+            phase_cost_add(to, &part);
+        }
+    }
+}
+
 /* Device work belongs where its launch call was made; where that is not known, to the operator the
  * event names. */
 static void module_costs_add_device_events(struct measurement *work)
@@ -565,14 +616,13 @@ void measure_module_costs(struct module_costs *costs, const struct trace *trace,
     struct measurement work = {.costs = costs, .trace = trace, .options = options};
     uint32_t *parents = find_host_parents(trace);
     size_t count = trace->host_count ? trace->host_count : 1;
-    static const struct compiled_code nothing_compiled;
+    struct compiled_model model = {.tree = &costs->tree, .description = options->description};
     struct op_surroundings around = {0};
     bool *is_undecided;
 
     module_tree_build(&costs->tree, trace, parents, options->description);
     find_host_contexts(&costs->contexts, trace, &costs->tree, parents);
-    find_compiled_calls(&costs->compiled, &costs->contexts, trace, &costs->tree,
-                        options->description ? &options->description->compiled : &nothing_compiled);
+    find_compiled_calls(&costs->compiled, &costs->contexts, trace, &model);
     find_op_surroundings(&around, trace, parents,
                          options->description ? options->description->architecture : NULL);
     count_ops(&costs->counted, trace, &costs->contexts,
@@ -581,11 +631,13 @@ void measure_module_costs(struct module_costs *costs, const struct trace *trace,
     count_compiled_calls(&costs->compiled, &costs->counted);
     leave_out_sparse(&costs->counted, trace, parents, options->user);
     is_undecided = find_compiled_recompute(&costs->contexts, trace, &costs->counted);
+    set_compiled_phases(&costs->compiled, &costs->contexts, trace, is_undecided);
     costs->modules = require_memory(calloc(costs->tree.count + (size_t)1, sizeof *costs->modules));
     work.own_ns = measure_own_times(trace, parents);
     work.device_ns = large_array_new(count * sizeof *work.device_ns);
     work.is_chosen = large_array_new(count * sizeof *work.is_chosen);
     module_costs_add_host_events(&work);
+    spread_compiled_products(&work, &model);
     module_costs_add_device_events(&work);
     sum_undecided(&work, is_undecided);
     module_costs_sum_modules(costs);

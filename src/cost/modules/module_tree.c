@@ -243,6 +243,14 @@ static void module_tree_put_in_order(struct module_tree *tree)
     require_invariant(count == tree->count, "each module stands once in the tree");
 }
 
+/* A function that was compiled with the model in it shows no mark. */
+static bool is_called_compiled(const struct model_description *description,
+                               const struct described_module *module)
+{
+    return strcmp(module->name, module->root) == 0 && *module->class_name &&
+           compiled_code_calls(&description->compiled, module->class_name);
+}
+
 /* Modules in the order of the model, before those that only the trace shows; of models whose
  * modules the trace shows at all. */
 static void add_described_modules(struct module_tree *tree, const struct trace *trace,
@@ -252,7 +260,8 @@ static void add_described_modules(struct module_tree *tree, const struct trace *
 
     for (uint32_t i = 0; description && i < description->count; i++) {
         const struct described_module *described = &description->modules[i];
-        bool is_called = is_marked(trace, described->root) || is_marked(trace, described->name);
+        bool is_called = is_marked(trace, described->root) || is_marked(trace, described->name) ||
+                         is_called_compiled(description, described);
         uint32_t root;
 
         if (is_called)

@@ -104,10 +104,42 @@ class Moe(nn.Module):
         return self.after(x + torch.stack(mixed).sum(0))
 
 
+class Small(nn.Module):
+    """Of one sample: products so small that a kernel computes several of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(16, 8)
+        self.gate = nn.Linear(8, 1)
+        self.outer = nn.Linear(8, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.inner(x)
+        norm = torch.bmm(y[:, None, :], y[:, :, None]).squeeze(-1)
+        return self.outer(y * torch.sigmoid(self.gate(y)) + norm)
+
+
+class Shared(nn.Module):
+    """A module in two places."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before = nn.Linear(16, WIDTH)
+        self.same = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU())
+        self.box = nn.Sequential(nn.Sequential(self.same, nn.Tanh()), nn.Linear(WIDTH, WIDTH))
+        self.after = nn.Linear(WIDTH, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.after(self.box(self.same(self.before(x))))
+
+
 MODELS: dict[str, tuple[type[nn.Module], Callable[[], Tensor], int]] = {
     "gpt": (Gpt, lambda: torch.randint(WORDS, (4, LENGTH)), WORDS),
     "resnet": (ResNet, lambda: torch.randn(4, 3, 16, 16), 10),
     "moe": (Moe, lambda: torch.randn(64, 16), 10),
+    "small": (Small, lambda: torch.randn(1, 16), 10),
+    "shared": (Shared, lambda: torch.randn(64, 16), 10),
+    "function": (Shared, lambda: torch.randn(64, 16), 10),
 }
 
 
@@ -117,7 +149,13 @@ def main() -> None:
     kind, make_batch, classes = MODELS[name]
     model = kind().train(mode == "train")
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    called = torch.compile(model) if form == "compiled" else model
+
+    def scaled(x: Tensor) -> Tensor:
+        return model(x) * 0.5
+
+    called = scaled if name == "function" else model
+    if form == "compiled":
+        called = torch.compile(called)
     batch = make_batch()
     for _ in range(STEPS):
         with torch.set_grad_enabled(mode == "train"):
