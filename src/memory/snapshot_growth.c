@@ -3,6 +3,7 @@
 
 #include "base/core/array.h"
 #include "base/core/invariant.h"
+#include "base/core/radix_sort.h"
 #include "base/core/search.h"
 
 #include <stdlib.h>
@@ -79,35 +80,24 @@ uint32_t moment_at(const struct snapshot_replay *replay, int64_t time_ns)
     return LOWER_BOUND(i, 0, replay->event_count + 1, moment_time_ns(replay, i) < time_ns);
 }
 
-/* A birth or an end of a life. */
-struct change {
-    uint32_t moment;
-    uint32_t life;
-};
-
-static int by_moment(const void *a, const void *b)
+/* Births and ends of lives by moment, as moment << 32 | life, where those of one moment are in the
+ * order of the lives; free() it. */
+static uint64_t *sorted_changes(const struct snapshot_replay *replay, size_t *count)
 {
-    const struct change *one = a;
-    const struct change *other = b;
-
-    return (one->moment > other->moment) - (one->moment < other->moment);
-}
-
-/* Births and ends, by moment; free() it. */
-static struct change *snapshot_growth_sort_changes(const struct snapshot_replay *replay,
-                                                   size_t *count)
-{
-    struct change *changes =
-        require_memory(calloc(2 * (size_t)replay->life_count + 1, sizeof *changes));
+    size_t most = 2 * (size_t)replay->life_count + 1;
+    uint64_t *changes = require_memory(malloc(most * sizeof *changes));
+    uint64_t *scratch = require_memory(malloc(most * sizeof *scratch));
+    uint64_t *sorted;
 
     *count = 0;
     for (uint32_t i = 0; i < replay->life_count; i++) {
-        changes[(*count)++] = (struct change){replay->lives[i].born, i};
+        changes[(*count)++] = (uint64_t)replay->lives[i].born << 32 | i;
         if (replay->lives[i].died != LIFE_NEVER)
-            changes[(*count)++] = (struct change){replay->lives[i].died, i};
+            changes[(*count)++] = (uint64_t)replay->lives[i].died << 32 | i;
     }
-    qsort(changes, *count, sizeof *changes, by_moment);
-    return changes;
+    sorted = radix_sort(changes, scratch, *count, 32, 64);
+    free(sorted == changes ? scratch : changes);
+    return sorted;
 }
 
 /* What each place holds while the trace is walked through. */
@@ -124,12 +114,17 @@ static void begin_part(const struct growth_walk *walk, int part)
         walk->least[i][part] = walk->held[i];
 }
 
-static void collect_change(const struct growth_walk *walk, struct change change, int part)
+static uint32_t moment_of(uint64_t change)
 {
-    const struct memory_life *life = &walk->replay->lives[change.life];
+    return (uint32_t)(change >> 32);
+}
+
+static void collect_change(const struct growth_walk *walk, uint64_t change, int part)
+{
+    const struct memory_life *life = &walk->replay->lives[(uint32_t)change];
     uint32_t place = place_of_life(walk->places, life);
 
-    walk->held[place] += change.moment == life->born ? life->bytes : -life->bytes;
+    walk->held[place] += moment_of(change) == life->born ? life->bytes : -life->bytes;
     if (walk->held[place] < walk->least[place][part])
         walk->least[place][part] = walk->held[place];
 }
@@ -137,14 +132,14 @@ static void collect_change(const struct growth_walk *walk, struct change change,
 static void walk_through(const struct growth_walk *walk, const uint32_t *part_ends)
 {
     size_t count;
-    struct change *changes = snapshot_growth_sort_changes(walk->replay, &count);
+    uint64_t *changes = sorted_changes(walk->replay, &count);
     size_t next = 0;
 
-    while (next < count && changes[next].moment == 0)
+    while (next < count && moment_of(changes[next]) == 0)
         collect_change(walk, changes[next++], 0);
     for (int part = 0; part < GROWTH_PARTS; part++) {
         begin_part(walk, part);
-        while (next < count && changes[next].moment < part_ends[part])
+        while (next < count && moment_of(changes[next]) < part_ends[part])
             collect_change(walk, changes[next++], part);
     }
     free(changes);

@@ -184,12 +184,44 @@ void pickle_machine_clear(struct pickle_machine *machine)
 
 /* ---- running it ---- */
 
+enum { BINGET = 'h', LONG_BINGET = 'j' };
+
+/* Values that were put before are most of what a snapshot of memory is made of: as many as follow
+ * each other are pushed at once, as far as the window and the stack reach. Where one is not as it
+ * should be its opcode says so. */
+static void push_known_values(struct pickle_machine *machine)
+{
+    const unsigned char *at = machine->bytes + machine->at;
+    const unsigned char *end = machine->bytes + machine->length;
+    const struct pickle_value *memo = machine->memo;
+    const size_t memo_count = machine->memo_count;
+    struct pickle_value *stack = machine->stack;
+    size_t depth = machine->depth;
+
+    while (end - at > 4 && depth < machine->stack_capacity) {
+        bool is_long = *at == LONG_BINGET;
+        uint32_t index = at[1];
+
+        if (is_long)
+            index = index | (uint32_t)at[2] << 8 | (uint32_t)at[3] << 16 | (uint32_t)at[4] << 24;
+        else if (*at != BINGET)
+            break;
+        if (index >= memo_count || pickle_tag(memo[index]) == TAG_NOTHING)
+            break;
+        stack[depth++] = memo[index];
+        at += is_long ? 5 : 2;
+    }
+    machine->depth = depth;
+    machine->at = (size_t)(at - machine->bytes);
+}
+
 static bool pickle_machine_run(struct pickle_machine *machine)
 {
     while (!machine->is_stopped) {
         struct pickle_bytes byte;
         const struct pickle_opcode *opcode;
 
+        push_known_values(machine);
         machine->opcode_offset = machine->window_offset + (int64_t)machine->at;
         if (!pickle_take(machine, 1, &byte))
             return false;

@@ -45,6 +45,7 @@ struct pickle_tree {
     uint64_t *wide_numbers; /* [wide_count]: doubles, and integers of more than 60 bits */
     size_t wide_count;
     struct arena arena;     /* what the sequences hold */
+    struct pickle_sequence *seen; /* some of them, by what they hold: NULL until there is one */
     struct input_rest rest; /* what stands behind it in the file */
 };
 

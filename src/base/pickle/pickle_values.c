@@ -1,5 +1,6 @@
 /* The values of a pickle: eight bytes each, the larger ones in tables. */
 #include "base/core/array.h"
+#include "base/core/hash_mix.h"
 #include "base/core/invariant.h"
 #include "base/pickle/pickle_build.h"
 #include "base/pickle/pickle_tree.h"
@@ -127,6 +128,27 @@ struct pickle_value pickle_make_sequence(struct pickle_tree *tree, enum pickle_t
     return pickle_make(tag, tree->sequence_count++);
 }
 
+/* Shorter lists are not worth asking whether their like was seen before. */
+enum { SEQUENCES_SEEN = 4096, SEEN_CELLS_MIN = 4 };
+
+/* Where a new list with these cells is kept if a list with the same was made before: stacks of
+ * allocations repeat. What it returns has cells, or is to be given some. */
+static struct pickle_sequence *seen_sequence(struct pickle_tree *tree,
+                                             const struct pickle_value *cells, size_t count)
+{
+    struct pickle_sequence *seen;
+    uint64_t hash = count;
+
+    if (!tree->seen)
+        tree->seen = require_memory(calloc(SEQUENCES_SEEN, sizeof *tree->seen));
+    for (size_t i = 0; i < count; i++)
+        hash = (hash << 5 ^ hash >> 59 ^ cells[i].bits) * HASH_MULTIPLIER;
+    seen = &tree->seen[(hash >> 32) % SEQUENCES_SEEN];
+    if (seen->count != count || memcmp(seen->cells, cells, count * sizeof *cells) != 0)
+        *seen = (struct pickle_sequence){0};
+    return seen;
+}
+
 bool pickle_extend(struct pickle_tree *tree, struct pickle_value sequence,
                    const struct pickle_value *cells, size_t count)
 {
@@ -136,6 +158,17 @@ bool pickle_extend(struct pickle_tree *tree, struct pickle_value sequence,
         return true;
     if (count > UINT32_MAX / 2 - to->count)
         return false;
+    if (to->count == 0 && count >= SEEN_CELLS_MIN && pickle_tag(sequence) != TAG_DICT) {
+        struct pickle_sequence *seen = seen_sequence(tree, cells, count);
+
+        if (!seen->cells) {
+            seen->cells = arena_allocate(&tree->arena, count * sizeof *cells);
+            memcpy(seen->cells, cells, count * sizeof *cells);
+            seen->count = seen->capacity = (uint32_t)count;
+        }
+        *to = *seen; /* has no room: who adds to it moves away */
+        return true;
+    }
     if (count > to->capacity - to->count) {
         uint32_t needed = to->count + (uint32_t)count;
         uint32_t capacity = to->count == 0 ? needed : needed + to->count;
@@ -288,6 +321,7 @@ void pickle_tree_clear(struct pickle_tree *tree)
     string_pool_clear(&tree->strings);
     arena_clear(&tree->arena);
     free(tree->sequences);
+    free(tree->seen);
     free(tree->wide_numbers);
     *tree = (struct pickle_tree){0};
 }

@@ -52,6 +52,7 @@ void snapshot_reading_begin(struct snapshot_reading *reading)
         require_memory(calloc(string_pool_count(strings), sizeof *reading->field_of_text));
     reading->id_of_sequence =
         require_memory(calloc(reading->tree->sequence_count + 1, sizeof *reading->id_of_sequence));
+    reading->known = require_memory(calloc(STACKS_KNOWN, sizeof *reading->known));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         uint32_t id = string_pool_find(strings, names[i].name, strlen(names[i].name));
 
@@ -64,6 +65,7 @@ void snapshot_reading_end(struct snapshot_reading *reading)
 {
     free(reading->field_of_text);
     free(reading->id_of_sequence);
+    free(reading->known);
     hash_map_clear(&reading->frame_ids);
     hash_map_clear(&reading->stack_ids);
     index_table_clear(&reading->pool_ids);
@@ -220,11 +222,36 @@ static uint32_t close_stack(struct snapshot_reading *reading, uint32_t count)
     return snapshot->stack_count++;
 }
 
-bool snapshot_stack_id(struct snapshot_reading *reading, struct pickle_value frames,
+static struct known_stack *known_stack_of(const struct snapshot_reading *reading,
+                                          const struct pickle_items *items)
+{
+    return &reading->known[((uintptr_t)items->cells / sizeof *items->cells) % STACKS_KNOWN];
+}
+
+/* The stack of frames that are not known to be one. */
+static bool read_stack(struct snapshot_reading *reading, const struct pickle_items *items,
                        uint32_t *stack)
 {
     struct memory_snapshot *snapshot = reading->snapshot;
+
+    for (uint32_t i = 0; i < items->count; i++) {
+        size_t at = snapshot->stack_frame_count + i;
+
+        ARRAY_ROOM(snapshot->stack_frames, at);
+        if (!frame_id(reading, items->cells[i], &snapshot->stack_frames[at]))
+            return false;
+    }
+    *stack = close_stack(reading, items->count);
+    *known_stack_of(reading, items) =
+        (struct known_stack){.frames = items->cells, .count = items->count, .stack = *stack};
+    return true;
+}
+
+bool snapshot_stack_id(struct snapshot_reading *reading, struct pickle_value frames,
+                       uint32_t *stack)
+{
     struct pickle_items items = pickle_items(reading->tree, frames);
+    const struct known_stack *shared;
     uint32_t *known;
 
     *stack = SNAPSHOT_NONE;
@@ -234,17 +261,16 @@ bool snapshot_stack_id(struct snapshot_reading *reading, struct pickle_value fra
     if (items.count == 0)
         return true;
     known = &reading->id_of_sequence[pickle_sequence_id(frames)];
-    if (!*known) {
-        for (uint32_t i = 0; i < items.count; i++) {
-            size_t at = snapshot->stack_frame_count + i;
-
-            ARRAY_ROOM(snapshot->stack_frames, at);
-            if (!frame_id(reading, items.cells[i], &snapshot->stack_frames[at]))
-                return false;
-        }
-        *known = close_stack(reading, items.count) + 1;
+    shared = known_stack_of(reading, &items);
+    if (!*known && shared->frames == items.cells && shared->count == items.count)
+        *known = shared->stack + 1;
+    if (*known) {
+        *stack = *known - 1;
+        return true;
     }
-    *stack = *known - 1;
+    if (!read_stack(reading, &items, stack))
+        return false;
+    *known = *stack + 1;
     return true;
 }
 

@@ -41,11 +41,21 @@ enum snapshot_field {
 };
 
 /* A snapshot on its way out of a pickle. */
+enum { STACKS_KNOWN = 4096 };
+
+/* Lists with the same frames mostly share them in the tree. */
+struct known_stack {
+    const struct pickle_value *frames; /* NULL: none */
+    uint32_t count;
+    uint32_t stack;
+};
+
 struct snapshot_reading {
     const struct pickle_tree *tree;
     struct memory_snapshot *snapshot;
     uint8_t *field_of_text;    /* [strings]: enum snapshot_field */
     uint32_t *id_of_sequence;  /* [sequences]: 1 + the stack or frame it is; 0: not yet known */
+    struct known_stack *known; /* [STACKS_KNOWN], by where the tree holds their frames */
     struct hash_map frame_ids; /* hash of the content: one with it */
     struct hash_map stack_ids;
     struct index_table pool_ids;

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -41,12 +42,47 @@ static void the_number_comes_back(void **state)
         assert_true(strtod(exact_real(numbers[i]).text, NULL) == numbers[i]);
 }
 
+/* As printf writes it with the fewest digits that are enough, from 6 on. */
+static void check_digits(double number)
+{
+    char text[64];
+
+    for (int precision = 6; precision <= 17; precision++) {
+        (void)snprintf(text, sizeof text, "%.*g", precision, number);
+        if (strtod(text, NULL) == number)
+            break;
+    }
+    assert_string_equal(exact_real(number).text, text);
+}
+
+static void digits_are_those_of_printf(void **state)
+{
+    uint64_t seed = 1;
+
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        char text[64];
+
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        (void)snprintf(text, sizeof text, "%s%llu.%llue-%u", i % 2 ? "-" : "",
+                       (unsigned long long)(seed >> 33 >> i % 31),
+                       (unsigned long long)(seed >> 20 & 0xfff) * 2 + 1, i % 9);
+        check_digits(strtod(text, NULL));
+    }
+    check_digits(0.0001);
+    check_digits(0.00009999);
+    check_digits(999999999999999.5);
+    check_digits(99999.95);
+    assert_string_equal(exact_real(-0.0).text, "-0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digits_are_few),
         cmocka_unit_test(counts_are_written_as_integers),
         cmocka_unit_test(the_number_comes_back),
+        cmocka_unit_test(digits_are_those_of_printf),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -257,6 +257,53 @@ static void damage_is_named_by_its_byte(void **state)
     refuse(PICKLE(""), "ends in the middle");
 }
 
+/* [[1, 2, 3, 4], [1, 2, 3, 4, 5], [1, 2, 3, 4]]: each is a list of its own, whatever they share. */
+static void equal_lists_do_not_grow_together(void **state)
+{
+    SCOPED(pickle_tree) tree = {0};
+    struct pickle_items lists, second, third;
+
+    (void)state;
+    read_well(&tree, PICKLE("\x80\x02](](K\x01K\x02K\x03K\x04"
+                            "e](K\x01K\x02K\x03K\x04"
+                            "eK\x05"
+                            "a](K\x01K\x02K\x03K\x04"
+                            "ee."));
+    lists = pickle_items(&tree, tree.root);
+    assert_int_equal(lists.count, 3);
+    assert_int_equal(pickle_items(&tree, lists.cells[0]).count, 4);
+    second = pickle_items(&tree, lists.cells[1]);
+    third = pickle_items(&tree, lists.cells[2]);
+    assert_int_equal(second.count, 5);
+    assert_int_equal(integer_of(&tree, second.cells[3]), 4);
+    assert_int_equal(integer_of(&tree, second.cells[4]), 5);
+    assert_int_equal(third.count, 4);
+    assert_true(pickle_sequence_id(lists.cells[0]) != pickle_sequence_id(lists.cells[2]));
+}
+
+/* One after the other they are pushed at once where the window has them whole. */
+static void known_values_are_the_same_in_any_window(void **state)
+{
+    static const char text[] =
+        "\x80\x02K\x07q\x00K\x08r\x01\x00\x00\x00(h\x00h\x01j\x01\x00\x00\x00"
+        "h\x00j\x00\x00\x00\x00h\x01K\x09h\x00j\x01\x00\x00\x00l.";
+    static const int64_t wanted[] = {7, 8, 8, 7, 7, 8, 9, 7, 8};
+
+    (void)state;
+    for (size_t piece = 0; piece < 12; piece++) {
+        SCOPED(pickle_tree) tree = {0};
+        struct pickle_items items;
+
+        assert_true(read_in_pieces(&tree, text, sizeof text - 1, piece, NULL));
+        items = pickle_items(&tree, tree.root);
+        assert_int_equal(items.count, sizeof wanted / sizeof *wanted);
+        for (size_t i = 0; i < items.count; i++)
+            assert_int_equal(integer_of(&tree, items.cells[i]), wanted[i]);
+    }
+    refuse(PICKLE("\x80\x02K\x07q\x00(h\x00h\x00h\x05l."), "byte 11: memo number 5 is not set");
+    refuse(PICKLE("\x80\x02K\x07q\x00(h\x00j\x00\x00\x00"), "ends in the middle");
+}
+
 static void pickles_are_told_by_their_head(void **state)
 {
     (void)state;
@@ -283,6 +330,8 @@ int main(void)
         cmocka_unit_test(the_last_twin_counts),
         cmocka_unit_test(code_is_refused_by_name),
         cmocka_unit_test(damage_is_named_by_its_byte),
+        cmocka_unit_test(equal_lists_do_not_grow_together),
+        cmocka_unit_test(known_values_are_the_same_in_any_window),
         cmocka_unit_test(pickles_are_told_by_their_head),
     };
 
