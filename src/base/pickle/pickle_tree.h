@@ -44,9 +44,9 @@ struct pickle_tree {
     size_t sequence_count;
     uint64_t *wide_numbers; /* [wide_count]: doubles, and integers of more than 60 bits */
     size_t wide_count;
-    struct arena arena;     /* what the sequences hold */
+    struct arena arena;           /* what the sequences hold */
     struct pickle_sequence *seen; /* some of them, by what they hold: NULL until there is one */
-    struct input_rest rest; /* what stands behind it in the file */
+    struct input_rest rest;       /* what stands behind it in the file */
 };
 
 /* Items of a list, tuple or set; of a dict its keys and values in turn. */
