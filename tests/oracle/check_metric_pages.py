@@ -76,7 +76,7 @@ def live_names_on_pages() -> dict[str, str]:
 
 def live_names_in_sources() -> set[str]:
     names = set()
-    for path in sorted((ROOT / "src" / "live").rglob("*.c")):
+    for path in sorted((ROOT / "src").rglob("*.c")):
         for name, kind in FAMILY.findall(path.read_text()):
             names.add(name + ("_total" if kind == "COUNTER" else ""))
     return names

@@ -20,7 +20,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 GENERATOR = ROOT / "tests" / "generate" / "nsys_database.py"
 MEGABYTES = (10, 60)
-BYTES_MAX = {"inspect": 75, "report": 210}
+# Analyses run side by side: with two threads, what two of them keep is there at once (209 bytes with one).
+BYTES_MAX = {"inspect": 75, "report": 220}
 # In memory it takes 150 MiB and 302 MiB.
 LARGE_MEGABYTES = 250
 LARGE_MEMORY_LIMIT = {"inspect": "80MiB", "report": "110MiB"}

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The step record holds what a program did, and survives what ends it: test_recorded_steps.py PROGRAM"""
 
+import contextlib
 import json
 import math
 import os
@@ -333,11 +334,28 @@ class Requests(Recorded):
         self.addCleanup(program.wait)
         assert program.stdout is not None
         self.addCleanup(program.stdout.close)
+        self.addCleanup(self.kill_workers)
         self.addCleanup(self.kill, program)
         for line in program.stdout:
             if line.startswith("9 "):
                 break
         return program
+
+    def kill_workers(self) -> None:
+        """Those of torchrun are in sessions of their own, and write on when it is killed."""
+        for _ in range(500):
+            left = [path for path in Path("/proc").glob("[0-9]*/cwd") if self.runs_here(path)]
+            for path in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(path.parent.name), signal.SIGKILL)
+            if not left:
+                break
+            time.sleep(0.01)
+
+    def runs_here(self, path: Path) -> bool:
+        with contextlib.suppress(OSError):
+            return Path(os.readlink(path)) == self.folder.resolve()
+        return False
 
     def kill(self, program: subprocess.Popen[str]) -> None:
         try:
