@@ -236,6 +236,7 @@ struct plan_wanted {
     int attention; /* an enum plan_attention */
     bool splits_sequence;
     bool hides_gradients;
+    bool hides_weights;
     bool hides_tensor;
     bool is_uneven;
     bool is_eager;

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 enum plan_account {
-#define PLAN_ACCOUNT(id, key, title) PLAN_##id,
+#define PLAN_ACCOUNT(id, key, title, limit) PLAN_##id,
 #include "cost/plan/plan_account_list.def"
 #undef PLAN_ACCOUNT
     PLAN_ACCOUNT_COUNT
@@ -59,6 +59,7 @@ struct plan_setting {
     bool splits_sequence; /* norms and dropout of tensor parallelism work on parts of the sequence
                            */
     bool hides_gradients; /* gradients are reduced while the backward runs */
+    bool hides_weights;   /* what ZeRO 1 or 2 shards is gathered while the next forward runs */
     bool hides_tensor;    /* collectives of tensor parallelism run beside the matmuls, in pieces */
 
     bool is_uneven;         /* stages may differ by a layer */
@@ -92,6 +93,8 @@ struct plan_outcome {
 
 const char *plan_account_key(enum plan_account account);
 const char *plan_account_title(enum plan_account account);
+/* As the limit of a layout: short enough for a table of layouts in 80 columns. */
+const char *plan_account_limit(enum plan_account account);
 
 /* Devices of a layout. */
 int64_t plan_devices(const struct plan_layout *layout);

@@ -52,10 +52,6 @@ void plan_defaults(struct plan_setting *setting)
 /* What a tile of a matrix product costs beside its depth: to fill the pipeline and to write the
  * result, in elements of depth at 16 bits. From 802816 x 192 x 768 of Azure's guide, A100. */
 static const double TILE_ENDS = 200.0;
-/* Of a last wave that is not full, the share that is lost: kernels split the depth of what is left.
- */
-static const double LOST_OF_WAVE = 0.5;
-
 static const double CAST_BYTES = 4.0;
 
 static const struct {
@@ -131,16 +127,6 @@ double plan_pass_seconds(const struct plan_pass *pass)
     return seconds;
 }
 
-/* Seconds of `count` tiles on all units: whole waves, and a share of what the last leaves empty. */
-static double plan_wave_seconds(double tiles_count, double units, double tile_seconds)
-{
-    double waves = tiles_count / units;
-
-    if (waves < 1.0)
-        return tile_seconds;
-    return (waves + LOST_OF_WAVE * (ceil(waves) - waves)) * tile_seconds;
-}
-
 double plan_product_seconds(const struct plan_context *context, struct plan_product product,
                             double *tile_seconds)
 {
@@ -168,7 +154,7 @@ double plan_product_seconds(const struct plan_context *context, struct plan_prod
         while (count * parts * 2.0 <= units && product.k / (parts * 2.0) >= 4.0 * ends)
             parts *= 2.0;
         one = 2.0 * tiles[i].m * tiles[i].n * (product.k / parts + ends) / rate;
-        seconds = plan_wave_seconds(count * parts, units, one);
+        seconds = ceil(count * parts / units) * one;
         best = fmin(best, seconds);
     }
     *tile_seconds = best - at_best;

@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-/* Of the backward, the share behind which gradients can hide: the first layers' come last. */
+/* Of the backward, the share behind which gradients can hide: the first layers' come last; and of
+ * the forward, that behind which weights can be gathered: it begins with the first layers. */
 static const double HIDING_SHARE = 0.8;
 /* Bytes that the optimizer reads and writes for a parameter: gradient, weights in 32 and 16 bits,
  * two moments, and the gradient once more for its norm. */
@@ -14,12 +15,12 @@ static const double STEP_SECONDS = 8e-3;
 /* What eight of ten of the compared runs took lies between these, as a share of the plan:
  * docs/plan.md. */
 static const double LOW_SHARE = 0.92;
-static const double HIGH_SHARE = 1.36;
+static const double HIGH_SHARE = 1.33;
 
 const char *plan_account_key(enum plan_account account)
 {
     static const char *const keys[] = {
-#define PLAN_ACCOUNT(id, key, title) [PLAN_##id] = key,
+#define PLAN_ACCOUNT(id, key, title, limit) [PLAN_##id] = key,
 #include "cost/plan/plan_account_list.def"
 #undef PLAN_ACCOUNT
     };
@@ -30,7 +31,7 @@ const char *plan_account_key(enum plan_account account)
 const char *plan_account_title(enum plan_account account)
 {
     static const char *const titles[] = {
-#define PLAN_ACCOUNT(id, key, title) [PLAN_##id] = title,
+#define PLAN_ACCOUNT(id, key, title, limit) [PLAN_##id] = title,
 #include "cost/plan/plan_account_list.def"
 #undef PLAN_ACCOUNT
     };
@@ -38,12 +39,24 @@ const char *plan_account_title(enum plan_account account)
     return titles[account];
 }
 
+const char *plan_account_limit(enum plan_account account)
+{
+    static const char *const limits[] = {
+#define PLAN_ACCOUNT(id, key, title, limit) [PLAN_##id] = limit,
+#include "cost/plan/plan_account_list.def"
+#undef PLAN_ACCOUNT
+    };
+
+    return limits[account];
+}
+
 int64_t plan_devices(const struct plan_layout *layout)
 {
     return layout->tensor * layout->pipeline * layout->context * layout->data;
 }
 
-static double plan_gradient_seconds(const struct plan_context *context)
+/* Of an all-reduce of a step's gradients. */
+static double plan_reduced_seconds(const struct plan_context *context)
 {
     const struct plan_layout *layout = context->layout;
     struct plan_group group = {layout->data * layout->context, layout->tensor};
@@ -55,19 +68,34 @@ static double plan_gradient_seconds(const struct plan_context *context)
 
     if (experts > 0.0)
         seconds += plan_collective_seconds(context, PLAN_ALL_REDUCE, bytes * experts, of_experts);
-    /* Sharded, the scatter is half of that, and the weights' gather is in 16 bits. */
-    return layout->zero == 0 ? seconds : seconds * (0.5 + 0.5 * fmin(2.0 / bytes, 1.0));
+    return seconds;
 }
 
-static void plan_add_gradients(const struct plan_context *context, struct plan_pass *step,
-                               const struct plan_pass *backward)
+/* What is seen of a collective behind the work of one micro-batch. */
+static double plan_seen_seconds(const struct plan_context *context, double seconds,
+                                const struct plan_pass *work)
 {
-    double seconds = context->layout->zero >= 3 ? 0.0 : plan_gradient_seconds(context);
-    double hidden = context->setting->hides_gradients ? HIDING_SHARE * plan_pass_seconds(backward) /
-                                                            (double)context->layout->pipeline
-                                                      : 0.0;
+    double hidden = HIDING_SHARE * plan_pass_seconds(work) / (double)context->layout->pipeline;
 
-    plan_pass_charge(step, PLAN_GRADIENTS, fmax(seconds - hidden, 0.15 * seconds));
+    return fmax(seconds - hidden, 0.15 * seconds);
+}
+
+/* Sharded, gradients are scattered behind the backward, which is half of an all-reduce, and weights
+ * gathered in 16 bits after the optimizer: only the next forward can hide that. */
+static void plan_add_gradients(const struct plan_context *context, struct plan_pass *step,
+                               const struct plan_passes *layers)
+{
+    const struct plan_setting *setting = context->setting;
+    double all = context->layout->zero >= 3 ? 0.0 : plan_reduced_seconds(context);
+    double reduced = context->layout->zero > 0 ? 0.5 * all : all;
+    double gathered = (all - reduced) * fmin(2.0 / (double)setting->gradient_bytes, 1.0);
+
+    if (setting->hides_gradients)
+        reduced = plan_seen_seconds(context, reduced, &layers->backward);
+    if (setting->hides_weights)
+        gathered = plan_seen_seconds(context, gathered, &layers->forward);
+    plan_pass_charge(step, PLAN_GRADIENTS, reduced);
+    plan_pass_charge(step, PLAN_SHARDS, gathered);
     if (context->layout->pipeline > 1 && context->setting->model->is_tied) {
         struct plan_group ends = {2, context->layout->tensor * context->layout->context *
                                          context->layout->data};
@@ -157,7 +185,7 @@ struct plan_outcome plan_step(const struct plan_setting *setting, const struct p
     plan_pass_add(&step, &all_layers, batches / (double)layout->pipeline);
     plan_pass_add(&step, &all_ends, batches / (double)layout->pipeline);
     plan_add_bubble(&context, &step, batches, &all_layers, &all_ends);
-    plan_add_gradients(&context, &step, &layers.backward);
+    plan_add_gradients(&context, &step, &layers);
     plan_add_optimizer(&context, &step);
     for (int i = 0; i < PLAN_ACCOUNT_COUNT; i++)
         outcome.accounts[i] = step.accounts[i];

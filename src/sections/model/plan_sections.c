@@ -174,7 +174,7 @@ static const char *const recomputes[] = {"none", "selective", "full"};
 #define BEST_COLUMNS(COLUMN)                                   \
     LAYOUT_COLUMNS(COLUMN)                                     \
     COLUMN("limited_by", "limited by", UNIT_TEXT, 2, BAR_NONE, \
-           value_text(plan_account_title(plan_limit(outcome))))
+           value_text(plan_account_limit(plan_limit(outcome))))
 
 #define TOO_LARGE_COLUMNS(COLUMN)                     \
     LAYOUT_COLUMNS(COLUMN)                            \

@@ -120,6 +120,27 @@ static void whole_waves_lose_little(void **state)
                      2.0 * 256 * 108 * 512 * 16384 / (312e12 * context.rates->matrix)) < 1e-9);
 }
 
+/* Only the next forward can hide the gather of weights that ZeRO shards, where it is said to. */
+static void gather_hides_where_said(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_layout layout = one_device;
+    struct plan_outcome outcomes[3];
+
+    (void)state;
+    layout.data = 64;
+    for (int i = 0; i < 3; i++) {
+        layout.zero = i < 1 ? 0 : 2;
+        setting.hides_weights = i == 2;
+        outcomes[i] = plan_step(&setting, &layout);
+    }
+    assert_true(outcomes[0].accounts[PLAN_SHARDS] == 0.0);
+    assert_true(outcomes[1].accounts[PLAN_SHARDS] > 0.0);
+    assert_true(outcomes[1].accounts[PLAN_GRADIENTS] < outcomes[0].accounts[PLAN_GRADIENTS]);
+    assert_true(outcomes[2].accounts[PLAN_SHARDS] < 0.5 * outcomes[1].accounts[PLAN_SHARDS]);
+}
+
 /* (stages - 1) / micro-batches of the work is the bubble of equal stages; interleaved, a part. */
 static void bubble_follows_its_schedule(void **state)
 {
@@ -231,6 +252,7 @@ int main(void)
         cmocka_unit_test(useful_time_is_flops_by_peak),
         cmocka_unit_test(a_ring_moves_its_volume),
         cmocka_unit_test(whole_waves_lose_little),
+        cmocka_unit_test(gather_hides_where_said),
         cmocka_unit_test(bubble_follows_its_schedule),
         cmocka_unit_test(recomputation_and_sharding_save_memory),
         cmocka_unit_test(bad_layouts_name_what_fits),
