@@ -44,7 +44,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "comment lines in .c, %": (3.3, 8),
     ".c files in src": (620, 400),
     "lines of .c in src": (135100, 82000),
-    "lines of .c and .h in src": (155900, 96000),
+    "lines of .c and .h in src": (155950, 96000),
     "places that decode a summary of a rank": (1, 1),
     "lines of the longest class in Python": (250, 250),
     "web: lines > 100 columns": (0, 0),
