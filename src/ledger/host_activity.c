@@ -132,6 +132,7 @@ void host_activity_init(struct host_activity *activity, const struct trace *trac
 
     *activity = (struct host_activity){
         .trace = trace,
+        .track_count = trace->track_count,
         .threads = require_memory(calloc(tracks, sizeof(*activity->threads))),
         .cursors = require_memory(calloc(tracks, sizeof(*activity->cursors))),
         .is_built = require_memory(calloc(tracks, 1)),
@@ -143,7 +144,7 @@ void host_activity_init(struct host_activity *activity, const struct trace *trac
 void host_activity_clear(struct host_activity *activity)
 {
     if (activity->threads) {
-        for (uint32_t i = 0; i < activity->trace->track_count; i++)
+        for (uint32_t i = 0; i < activity->track_count; i++)
             class_timeline_clear(&activity->threads[i]);
     }
     free(activity->threads);

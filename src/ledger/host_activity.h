@@ -35,6 +35,7 @@ struct host_piece_visitor {
 /* Zeroed before use; threads are looked at when they are first asked for. */
 struct host_activity {
     const struct trace *trace;
+    uint32_t track_count;           /* of the trace, which may be cleared before this is */
     struct class_timeline *threads; /* by track; bits: enum host_class */
     size_t *cursors;                /* by track: where the last question was answered */
     uint8_t *is_built;              /* by track */

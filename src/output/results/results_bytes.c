@@ -20,9 +20,8 @@ static void code_raw(struct coder *coder, void *raw, size_t length)
         bytes_add(coder->to, raw, length);
         return;
     }
-    if (length > (size_t)(coder->end - coder->at)) {
-        coder->is_broken = true;
-        coder->at = coder->end;
+    if (coder->is_broken || length > (size_t)(coder->end - coder->at)) {
+        coder->is_broken = true; /* what stands behind it is out of step, and is read as zeros */
         memset(raw, 0, length);
         return;
     }
@@ -31,6 +30,17 @@ static void code_raw(struct coder *coder, void *raw, size_t length)
 }
 
 #define CODE(coder, field) code_raw(coder, &(field), sizeof(field))
+
+/* Any other byte than 0 and 1 is no bool, and may not be looked at as one. */
+static void code_flag(struct coder *coder, bool *flag)
+{
+    unsigned char byte = coder->to && *flag;
+
+    CODE(coder, byte);
+    coder->is_broken |= byte > 1;
+    if (!coder->to)
+        *flag = byte == 1;
+}
 
 static void code_text(struct coder *coder, const char **text)
 {
@@ -104,7 +114,7 @@ static void *new_list(struct coder *coder, size_t count, size_t element_bytes)
     do {                                                       \
         bool is_there = (pointer) != NULL;                     \
                                                                \
-        CODE(coder, is_there);                                 \
+        code_flag(coder, &is_there);                           \
         if (is_there && !(coder)->to)                          \
             (pointer) = new_list(coder, 1, sizeof *(pointer)); \
         if (is_there)                                          \
@@ -188,7 +198,7 @@ static void code_finding(struct coder *coder, struct finding *finding)
     code_text(coder, &finding->evidence);
     code_text(coder, &finding->try_this);
     CODE(coder, finding->cost_ns);
-    CODE(coder, finding->is_warning);
+    code_flag(coder, &finding->is_warning);
     CODE_POINTER(coder, finding->estimate, code_estimate);
 }
 
@@ -243,7 +253,7 @@ static void code_series(struct coder *coder, struct timeline_series *series)
     code_text(coder, &series->key);
     code_text(coder, &series->title);
     code_text(coder, &series->unit);
-    CODE(coder, series->is_stacked);
+    code_flag(coder, &series->is_stacked);
     code_texts(coder, &series->line_keys, &series->line_count);
     code_texts(coder, &series->line_titles, &title_count);
     CODE(coder, series->summed_count);
@@ -271,7 +281,7 @@ static void code_timeline(struct coder *coder, struct timeline *timeline)
 {
     struct timeline_class *classes = (struct timeline_class *)(uintptr_t)timeline->classes;
 
-    CODE(coder, timeline->is_map);
+    code_flag(coder, &timeline->is_map);
     CODE(coder, timeline->base_ns);
     CODE(coder, timeline->duration_ns);
     code_texts(coder, &timeline->names, &timeline->name_count);
@@ -302,7 +312,7 @@ static void code_rank(struct coder *coder, struct rank_results *rank)
     code_text(coder, &rank->file);
     CODE(coder, rank->rank);
     code_text(coder, &rank->headline);
-    CODE(coder, rank->is_largest_loss_unknown);
+    code_flag(coder, &rank->is_largest_loss_unknown);
     CODE_LIST(coder, sections, section_count, code_section_pointer);
     CODE_POINTER(coder, rank->timeline, code_timeline);
     CODE_POINTER(coder, rank->memory_map, code_timeline);
@@ -317,7 +327,7 @@ static void code_results(struct coder *coder, struct results *results)
     CODE_LIST(coder, results->ranks, results->rank_count, code_rank);
     CODE(coder, results->detailed_rank);
     code_text(coder, &results->awaited_rank);
-    CODE(coder, results->is_rank_chosen);
+    code_flag(coder, &results->is_rank_chosen);
     CODE_LIST(coder, results->problems, results->problem_count, code_finding);
 }
 
