@@ -3,6 +3,7 @@
 
 #include "base/core/array.h"
 #include "base/core/bytes.h"
+#include "base/core/string_pool.h"
 #include "base/core/worker_threads.h"
 #include "base/text/owned_text.h"
 
@@ -20,6 +21,7 @@
 static atomic_bool is_asked;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct files_seen noted;
+static struct string_pool noted_paths;
 
 static struct content_hash hash_matches(const char *pattern, struct content_hash secret)
 {
@@ -42,6 +44,7 @@ static struct content_hash hash_matches(const char *pattern, struct content_hash
 void files_seen_begin(void)
 {
     files_seen_clear(&noted);
+    string_pool_clear(&noted_paths);
     atomic_store(&is_asked, true);
 }
 
@@ -51,22 +54,23 @@ void files_seen_end(struct files_seen *seen)
     atomic_store(&is_asked, false);
     *seen = noted;
     noted = (struct files_seen){0};
+    string_pool_clear(&noted_paths);
     pthread_mutex_unlock(&lock);
 }
 
 static void note_seen(const char *path, bool is_pattern)
 {
     struct seen_file file = {.is_pattern = is_pattern};
-    bool is_known = false;
+    size_t known_count;
 
     if (!atomic_load(&is_asked))
         return;
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < noted.count && !is_known; i++)
-        is_known = strcmp(noted.files[i].path, path) == 0;
+    known_count = string_pool_count(&noted_paths);
+    (void)string_pool_add(&noted_paths, path, strlen(path));
     if (strcmp(path, "-") == 0) {
         noted.is_incomplete = true;
-    } else if (!is_known) {
+    } else if (string_pool_count(&noted_paths) > known_count) {
         file.path = text_copy(path);
         if (is_pattern)
             file.matches = hash_matches(path, (struct content_hash){{0}});
