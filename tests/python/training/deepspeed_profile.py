@@ -36,3 +36,6 @@ if sys.argv[2:] == ["engine"]:
         engine.step()
 else:
     get_model_profile(case.model, args=case.arguments, kwargs=case.keywords, top_modules=3)
+# Past what Python does at its end: a thread of Gloo's that lets go of the last all-reduce meanwhile aborts the process
+sys.stdout.flush()
+os._exit(0)
