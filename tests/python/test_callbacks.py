@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from count_line import run_and_count
-from recorded_runs import environment_of, find_python, libraries_of
+from recorded_runs import environment_of, find_python, libraries_of, run_past_gloo
 
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 PYTHON = find_python()
@@ -41,15 +41,8 @@ class Callbacks(unittest.TestCase):
         environment = environment_of(
             PROGRAM, PYTHONPATH=str(PROGRAM.parent / "python"), FLOPLEDGER=str(PROGRAM)
         )
-        done = subprocess.run(
-            [*command, str(self.folder / "made")],
-            cwd=self.folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
+        made = self.folder / "made"
+        done = run_past_gloo([*command, str(made)], 600, made, cwd=self.folder, env=environment)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("recording stopped", done.stderr)
         said: dict[str, Any] = json.loads(re.findall(r"^\{.*\}$", done.stdout, re.MULTILINE)[-1])

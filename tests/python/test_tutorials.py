@@ -19,7 +19,7 @@ from pathlib import Path
 
 from count_line import run_and_count
 from machine_use import MachineUse
-from recorded_runs import ROOT, find_python
+from recorded_runs import ROOT, find_python, run_past_gloo
 
 WRITES = "--write" in sys.argv
 if WRITES:
@@ -54,32 +54,12 @@ def environment(python: str) -> dict[str, str]:
     return {**kept, "PATH": path, "COLUMNS": "80", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
 
 
-# PyTorch's, seen in plain torchrun too: a thread of Gloo's lets go of the last all-reduce while Python ends, is refused Python's
-# lock and aborts. Nothing of the recorder can say this: its extensions are in C.
-ABORTED_BY_GLOO = "terminate called without an active exception"
-
-
 def run_command(command: str, folder: Path, variables: dict[str, str]) -> str:
-    """What it prints. Once more where Gloo aborted a rank: only that, and only once."""
-    for is_last in (False, True):
-        done = subprocess.run(
-            command,
-            shell=True,
-            cwd=folder,
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=MOST_SECONDS,
-            check=False,
-        )
-        if done.returncode == 0:
-            return done.stdout
-        is_gloo = "torchrun" in command and "SIGABRT" in done.stderr
-        if is_last or not is_gloo or ABORTED_BY_GLOO not in done.stderr:
-            break
-        print(f"once more, as Gloo aborted a rank: {command}")
-    raise AssertionError(f"$ {command}\n{done.stdout}{done.stderr}")
+    """What it prints."""
+    done = run_past_gloo(command, MOST_SECONDS, shell=True, cwd=folder, env=variables)
+    if done.returncode != 0:
+        raise AssertionError(f"$ {command}\n{done.stdout}{done.stderr}")
+    return done.stdout
 
 
 def run_block(body: str, folder: Path, variables: dict[str, str]) -> str:
