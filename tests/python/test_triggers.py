@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from count_line import run_and_count
-from recorded_runs import find_python, free_port
+from recorded_runs import find_python, free_port, run_past_gloo
 
 LONG = "--long" in sys.argv
 if LONG:
@@ -46,14 +46,9 @@ class TriggersTest(unittest.TestCase):
 
     def start(self, words: list[Any], **environment: Any) -> "subprocess.CompletedProcess[str]":
         numbers = {name: str(value) for name, value in environment.items()}
-        return subprocess.run(
-            [str(word) for word in words],
-            env={**os.environ, "OMP_NUM_THREADS": "1", **numbers},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
+        everything = {**os.environ, "OMP_NUM_THREADS": "1", **numbers}
+        written = self.folder / "captures"
+        return run_past_gloo([str(word) for word in words], 300, written, env=everything)
 
     def record(self, options: list[str], launcher: list[str], **environment: Any) -> str:
         """What it prints, which is that of a run that nobody records."""
