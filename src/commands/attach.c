@@ -22,70 +22,38 @@ struct attach_settings {
     bool shows_report;
 };
 
-#define FIELD(name) .offset = offsetof(struct attach_settings, name)
+#define FIELD(name) offsetof(struct attach_settings, name)
 
 enum { DEFAULT_STEPS = 5, DEFAULT_MILLISECONDS = 2000 };
 
 static const struct option attach_options[] = {
-    {.name = "steps",
-     .letter = 's',
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(wish.steps),
-     .minimum = 1,
-     .maximum = 1000,
-     .help = "record the next N steps, as 'flopledger run' does (default: 5)"},
+    INTEGER_OPTION("steps", FIELD(wish.steps), "N", 1, 1000,
+                   "record the next N steps, as 'flopledger run' does (default: 5)", .letter = 's'),
     TRIGGER_OPTIONS(struct attach_settings, wish.triggers, "1"),
-    {.name = "watch",
-     .kind = OPTION_FLAG,
-     FIELD(wish.watches),
-     .help = "time each step and record none, until Ctrl-C: 'flopledger top PID' shows them; with "
-             "--on, windows that the rules ask for"},
-    {.name = "job",
-     .kind = OPTION_TEXT,
-     .metavar = "NAME",
-     FIELD(job),
-     .help = "all processes on this machine of a job: the value of FLOPLEDGER_JOB, SLURM_JOB_ID, "
-             "SLURM_JOB_NAME or TORCHELASTIC_RUN_ID in their environment"},
-    {.name = "memory",
-     .kind = OPTION_FLAG,
-     FIELD(wish.records_memory),
-     .help = "record what is allocated and freed and what for, and print it at the end, too"},
-    {.name = "modules",
-     .kind = OPTION_TEXT,
-     .metavar = "NAMES",
-     FIELD(wish.modules),
-     .help = "mark only modules of these names, as with 'flopledger run'"},
-    {.name = "step-of",
-     .kind = OPTION_TEXT,
-     .metavar = "WHAT",
-     FIELD(wish.step_of),
-     .help = "what a step is, as with 'flopledger run' (default: the step of an optimizer)"},
-    {.name = "no-markers",
-     .kind = OPTION_NEGATED,
-     FIELD(wish.marks_modules),
-     .help = "leave out the marks of module calls"},
-    {.name = "milliseconds",
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(wish.milliseconds),
-     .minimum = 10,
-     .maximum = 600000,
-     .help =
-         "record so long in place of steps, by the profiler that is in PyTorch itself: for jobs "
-         "with KINETO_USE_DAEMON=1 (default there: 2000)"},
-    {.name = "wait",
-     .kind = OPTION_INTEGER,
-     .metavar = "SECONDS",
-     FIELD(wish.wait_seconds),
-     .minimum = 1,
-     .maximum = 86400,
-     .help = "give up when nothing comes for so long: no answer, no step (default: 30)"},
+    FLAG_OPTION(
+        "watch", FIELD(wish.watches),
+        "time each step and record none, until Ctrl-C: 'flopledger top PID' shows them; with "
+        "--on, windows that the rules ask for"),
+    TEXT_OPTION(
+        "job", FIELD(job), "NAME",
+        "all processes on this machine of a job: the value of FLOPLEDGER_JOB, SLURM_JOB_ID, "
+        "SLURM_JOB_NAME or TORCHELASTIC_RUN_ID in their environment"),
+    FLAG_OPTION("memory", FIELD(wish.records_memory),
+                "record what is allocated and freed and what for, and print it at the end, too"),
+    TEXT_OPTION("modules", FIELD(wish.modules), "NAMES",
+                "mark only modules of these names, as with 'flopledger run'"),
+    TEXT_OPTION("step-of", FIELD(wish.step_of), "WHAT",
+                "what a step is, as with 'flopledger run' (default: the step of an optimizer)"),
+    NEGATED_OPTION("no-markers", FIELD(wish.marks_modules), "leave out the marks of module calls"),
+    INTEGER_OPTION(
+        "milliseconds", FIELD(wish.milliseconds), "N", 10, 600000,
+        "record so long in place of steps, by the profiler that is in PyTorch itself: for jobs "
+        "with KINETO_USE_DAEMON=1 (default there: 2000)"),
+    INTEGER_OPTION("wait", FIELD(wish.wait_seconds), "SECONDS", 1, 86400,
+                   "give up when nothing comes for so long: no answer, no step (default: 30)"),
     SHAPES_OPTION(struct attach_settings, wish.records_shapes),
-    {.name = "stacks",
-     .kind = OPTION_FLAG,
-     FIELD(wish.records_stacks),
-     .help = "record the Python code that calls each operator, too"},
+    FLAG_OPTION("stacks", FIELD(wish.records_stacks),
+                "record the Python code that calls each operator, too"),
     CAPTURE_FOLDER_OPTION(struct attach_settings, output),
     CAPTURE_NAME_OPTION(struct attach_settings, name, "attach"),
     REPORT_OPTION(struct attach_settings, shows_report),

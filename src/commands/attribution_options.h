@@ -34,86 +34,56 @@ extern const char *const window_names[];
 extern const char *const clock_names[];
 
 /* The line of an option table for a struct of settings `type`, with a struct step_range `field`. */
-#define STEPS_OPTION(type, field)                                                              \
-    {                                                                                          \
-        .name = "steps", .letter = 's', .kind = OPTION_PARSED, .metavar = "RANGE",             \
-        .offset = offsetof(type, field), .parse = parse_step_range,                            \
-        .accepts = step_range_accepted,                                                        \
-        .help = "only these steps, by their numbers in the trace: 3, 3-5 or 3- (default: all)" \
-    }
+#define STEPS_OPTION(type, field)                                                                 \
+    PARSED_OPTION("steps", offsetof(type, field), "RANGE", step_range,                            \
+                  "only these steps, by their numbers in the trace: 3, 3-5 or 3- (default: all)", \
+                  .letter = 's')
 
 /* The line of an option table for a struct of settings `type` that has a struct capture_choice
  * `captures`. */
-#define CAPTURE_OPTION(type)                                                                     \
-    {                                                                                            \
-        .name = "capture", .kind = OPTION_PARSED, .metavar = "FILE",                             \
-        .offset = offsetof(type, captures), .parse = parse_capture, .accepts = capture_accepted, \
-        .help = "where CUDA graphs were captured: the trace of it, a folder of such traces or "  \
-                "execution_details.json; kernels of a replayed graph get its operators; may be " \
-                "given several times (default: what lies beside the trace)"                      \
-    }
+#define CAPTURE_OPTION(type)                                                                       \
+    PARSED_OPTION("capture", offsetof(type, captures), "FILE", capture,                            \
+                  "where CUDA graphs were captured: the trace of it, a folder of such traces or "  \
+                  "execution_details.json; kernels of a replayed graph get its operators; may be " \
+                  "given several times (default: what lies beside the trace)")
 
 /* Lines of an option table for a struct of settings `type` that has a struct attribution_settings
  * `attribution`. */
-#define ATTRIBUTION_OPTIONS(type)                                                                  \
-    STEPS_OPTION(type, attribution.steps),                                                         \
-        {.name = "window",                                                                         \
-         .letter = 'w',                                                                            \
-         .kind = OPTION_CHOICE,                                                                    \
-         .metavar = "KIND",                                                                        \
-         .choices = window_names,                                                                  \
-         .offset = offsetof(type, attribution.window),                                             \
-         .help = "what a step is: steps (ProfilerStep marks), optimizer (from one Optimizer.step " \
-                 "to the next), ranges (those that the program called iteration 5, train_step or " \
-                 "the like), whole (the whole trace as one) or auto, the first of these that the " \
-                 "trace has (default)"},                                                           \
-        {.name = "step-range",                                                                     \
-         .kind = OPTION_TEXT,                                                                      \
-         .metavar = "REGEX",                                                                       \
-         .offset = offsetof(type, attribution.step_range),                                         \
-         .help = "the ranges (NVTX or record_function) that are the steps: those whose names the " \
-                 "extended regular expression matches (default: see --window)"},                   \
-        {.name = "clock",                                                                          \
-         .kind = OPTION_CHOICE,                                                                    \
-         .metavar = "WHOSE",                                                                       \
-         .choices = clock_names,                                                                   \
-         .offset = offsetof(type, attribution.clock),                                              \
-         .help = "by whose clock steps begin and end: host (its marks), device (from the first "   \
-                 "to the last work launched in them) or auto, the host's unless it runs so far "   \
-                 "ahead that its marks do not hold the steps' work (default)"},                    \
-        {.name = "device",                                                                         \
-         .kind = OPTION_PARSED,                                                                    \
-         .metavar = "N|NAME",                                                                      \
-         .offset = offsetof(type, attribution.device),                                             \
-         .parse = parse_device,                                                                    \
-         .accepts = device_accepted,                                                               \
-         .help =                                                                                   \
-             "a number: the device to report on, where a trace has several (default: the "         \
-             "one with the most events); a name: the device to measure against, in place of the "  \
-             "trace's own"},                                                                       \
-        {.name = "device-name",                                                                    \
-         .kind = OPTION_TEXT,                                                                      \
-         .metavar = "NAME",                                                                        \
-         .offset = offsetof(type, attribution.device_name),                                        \
-         .help = "the name alone, for use beside --device N"},                                     \
-        {.name = "peak",                                                                           \
-         .kind = OPTION_PARSED,                                                                    \
-         .metavar = "TFLOPS[:DTYPE]",                                                              \
-         .offset = offsetof(type, attribution.peaks),                                              \
-         .parse = parse_peak,                                                                      \
-         .accepts = peak_accepted,                                                                 \
-         .help = "dense peak of the device in TFLOP/s, of one number format or of all; several "   \
-                 "with commas (default: the table of 'flopledger device')"},                       \
-        RATES_OPTION(type, attribution.rates,                                                      \
-                     "peaks that 'flopledger device --measure FILE' measured on this device; "     \
-                     "--peak goes before them"),                                                   \
-    {                                                                                              \
-        .name = "dtype", .kind = OPTION_PARSED, .metavar = "DTYPE",                                \
-        .offset = offsetof(type, attribution.peaks), .parse = parse_precision,                     \
-        .accepts = precision_accepted,                                                             \
-        .help = "measure all matmuls against the peak of this number format (default: "            \
-                "that of each operator's inputs)"                                                  \
-    }
+#define ATTRIBUTION_OPTIONS(type)                                                                \
+    STEPS_OPTION(type, attribution.steps),                                                       \
+        CHOICE_OPTION(                                                                           \
+            "window", offsetof(type, attribution.window), "KIND", window_names,                  \
+            "what a step is: steps (ProfilerStep marks), optimizer (from one Optimizer.step "    \
+            "to the next), ranges (those that the program called iteration 5, train_step or "    \
+            "the like), whole (the whole trace as one) or auto, the first of these that the "    \
+            "trace has (default)",                                                               \
+            .letter = 'w'),                                                                      \
+        TEXT_OPTION(                                                                             \
+            "step-range", offsetof(type, attribution.step_range), "REGEX",                       \
+            "the ranges (NVTX or record_function) that are the steps: those whose names the "    \
+            "extended regular expression matches (default: see --window)"),                      \
+        CHOICE_OPTION(                                                                           \
+            "clock", offsetof(type, attribution.clock), "WHOSE", clock_names,                    \
+            "by whose clock steps begin and end: host (its marks), device (from the first "      \
+            "to the last work launched in them) or auto, the host's unless it runs so far "      \
+            "ahead that its marks do not hold the steps' work (default)"),                       \
+        PARSED_OPTION(                                                                           \
+            "device", offsetof(type, attribution.device), "N|NAME", device,                      \
+            "a number: the device to report on, where a trace has several (default: the "        \
+            "one with the most events); a name: the device to measure against, in place of the " \
+            "trace's own"),                                                                      \
+        TEXT_OPTION("device-name", offsetof(type, attribution.device_name), "NAME",              \
+                    "the name alone, for use beside --device N"),                                \
+        PARSED_OPTION(                                                                           \
+            "peak", offsetof(type, attribution.peaks), "TFLOPS[:DTYPE]", peak,                   \
+            "dense peak of the device in TFLOP/s, of one number format or of all; several "      \
+            "with commas (default: the table of 'flopledger device')"),                          \
+        RATES_OPTION(type, attribution.rates,                                                    \
+                     "peaks that 'flopledger device --measure FILE' measured on this device; "   \
+                     "--peak goes before them"),                                                 \
+        PARSED_OPTION("dtype", offsetof(type, attribution.peaks), "DTYPE", precision,            \
+                      "measure all matmuls against the peak of this number format (default: "    \
+                      "that of each operator's inputs)")
 
 /* To be called once after the options were read. Errors (ERROR_USAGE): a pattern that is none, a
  * device that is not known. */

@@ -12,10 +12,8 @@ struct cache_settings {
 };
 
 static const struct option cache_options[] = {
-    {.name = "clear",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct cache_settings, clears),
-     .help = "remove all answers that are kept"},
+    FLAG_OPTION("clear", offsetof(struct cache_settings, clears),
+                "remove all answers that are kept"),
     {0},
 };
 

@@ -34,6 +34,8 @@ struct compare_settings {
     struct condition_texts fail_if;
 };
 
+static const char condition_accepted[] = "up to 64 conditions: 'step_time>+3%'";
+
 /* Keeps the text: what is wrong in it is told once all options are read. */
 static bool parse_condition(const char *text, void *field)
 {
@@ -45,22 +47,16 @@ static bool parse_condition(const char *text, void *field)
     return true;
 }
 
-#define FIELD(name) .offset = offsetof(struct compare_settings, name)
+#define FIELD(name) offsetof(struct compare_settings, name)
 
 static const struct option compare_options[] = {
-    {.name = "fail-if",
-     .kind = OPTION_PARSED,
-     .metavar = "CONDITION",
-     FIELD(fail_if),
-     .parse = parse_condition,
-     .accepts = "up to 64 conditions: 'step_time>+3%'",
-     .help = "exit with code 6 where this holds: 'step_time>+3%', 'idle_data>+2ms', "
-             "'mfu<-2points', 'memory>40GiB', 'kernel:*gemm*>+5%'; with 7 where noise hides it or "
-             "the input does not tell; again for more"},
-    {.name = "only-significant",
-     .kind = OPTION_FLAG,
-     FIELD(only_significant),
-     .help = "leave out rows whose change is small or within the noise of the steps"},
+    PARSED_OPTION(
+        "fail-if", FIELD(fail_if), "CONDITION", condition,
+        "exit with code 6 where this holds: 'step_time>+3%', 'idle_data>+2ms', "
+        "'mfu<-2points', 'memory>40GiB', 'kernel:*gemm*>+5%'; with 7 where noise hides it or "
+        "the input does not tell; again for more"),
+    FLAG_OPTION("only-significant", FIELD(only_significant),
+                "leave out rows whose change is small or within the noise of the steps"),
     ATTRIBUTION_OPTIONS(struct compare_settings),
     TOP_OPTION(struct compare_settings),
     PAGE_OPTIONS(struct compare_settings),

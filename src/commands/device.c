@@ -23,34 +23,20 @@ struct device_settings {
 /* Which device is measured; NULL-terminated. */
 static const char *const kind_names[] = {"auto", "cpu", "cuda", NULL};
 
-#define FIELD(name) .offset = offsetof(struct device_settings, name)
+#define FIELD(name) offsetof(struct device_settings, name)
 
 static const struct option device_options[] = {
-    {.name = "memory",
-     .kind = OPTION_INTEGER,
-     .metavar = "GIB",
-     FIELD(memory_gib),
-     .minimum = 1,
-     .maximum = 65536,
-     .help = "its memory, where the name alone leaves several devices"},
-    {.name = "multiprocessors",
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(multiprocessors),
-     .minimum = 1,
-     .maximum = INT32_MAX,
-     .help = "its multiprocessors (SMs, compute units), likewise"},
-    {.name = "measure",
-     .kind = OPTION_FLAG,
-     FIELD(is_measured),
-     .help = "measure the device of this machine with torch (matmuls by number format and shape, "
-             "memory) and write FILE (default: rates.json), which --rates reads"},
-    {.name = "on",
-     .kind = OPTION_CHOICE,
-     .metavar = "KIND",
-     .choices = kind_names,
-     FIELD(measured_kind),
-     .help = "what --measure measures: cpu, cuda, or auto, the GPU where torch sees one (default)"},
+    INTEGER_OPTION("memory", FIELD(memory_gib), "GIB", 1, 65536,
+                   "its memory, where the name alone leaves several devices"),
+    INTEGER_OPTION("multiprocessors", FIELD(multiprocessors), "N", 1, INT32_MAX,
+                   "its multiprocessors (SMs, compute units), likewise"),
+    FLAG_OPTION(
+        "measure", FIELD(is_measured),
+        "measure the device of this machine with torch (matmuls by number format and shape, "
+        "memory) and write FILE (default: rates.json), which --rates reads"),
+    CHOICE_OPTION(
+        "on", FIELD(measured_kind), "KIND", kind_names,
+        "what --measure measures: cpu, cuda, or auto, the GPU where torch sees one (default)"),
     PAGE_OPTIONS(struct device_settings),
     {0},
 };

@@ -22,13 +22,10 @@ struct digest_settings {
 };
 
 static const struct option digest_options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_TEXT,
-     .metavar = "FILE",
-     .offset = offsetof(struct digest_settings, output),
-     .help = "write to FILE, atomically: rank7.fld (needed; '-': standard "
-             "output)"},
+    TEXT_OPTION("output", offsetof(struct digest_settings, output), "FILE",
+                "write to FILE, atomically: rank7.fld (needed; '-': standard "
+                "output)",
+                .letter = 'o'),
     FORCE_OPTION(struct digest_settings, is_forced),
     ATTRIBUTION_OPTIONS(struct digest_settings),
     READING_OPTIONS(struct digest_settings),

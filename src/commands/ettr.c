@@ -27,7 +27,7 @@ struct ettr_settings {
     bool shows_progress;
 };
 
-#define FIELD(name) .offset = offsetof(struct ettr_settings, name)
+#define FIELD(name) offsetof(struct ettr_settings, name)
 
 static const char flops_accepted[] = "a number of FLOPs (5.1e10)";
 
@@ -35,72 +35,40 @@ static const char flops_accepted[] = "a number of FLOPs (5.1e10)";
 static const char *const export_names[] = {"csv", "sqlite", "jsonl", "prometheus", NULL};
 
 static const struct option ettr_options[] = {
-    {.name = "pattern",
-     .kind = OPTION_TEXT,
-     .metavar = "REGEX",
-     FIELD(pattern),
-     .help = "how a line that tells of a step reads, for logs of your own: an extended regular "
-             "expression with groups (?P<step>[0-9]+) and, where there are, last_step, time, "
-             "seconds, ms, loss, tflops, mfu, tokens, skipped, checkpoint, restore"},
-    {.name = "devices",
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(devices),
-     .minimum = 1,
-     .maximum = 10000000,
-     .help = "devices of the job, where its log does not say"},
-    {.name = "device",
-     .letter = 'd',
-     .kind = OPTION_TEXT,
-     .metavar = "NAME",
-     FIELD(device_name),
-     .help = "what the devices are (\"H100 SXM\"): their peak is what MFU is of, and what no rate "
-             "may exceed"},
-    {.name = "dtype",
-     .kind = OPTION_PARSED,
-     .metavar = "DTYPE",
-     FIELD(peaks),
-     .parse = parse_precision,
-     .accepts = precision_accepted,
-     .help = "the number format whose peak counts (default: bf16)"},
-    {.name = "peak",
-     .kind = OPTION_PARSED,
-     .metavar = "TFLOPS",
-     FIELD(peaks),
-     .parse = parse_peak,
-     .accepts = peak_accepted,
-     .help = "the peak itself, in TFLOP/s"},
+    TEXT_OPTION("pattern", FIELD(pattern), "REGEX",
+                "how a line that tells of a step reads, for logs of your own: an extended regular "
+                "expression with groups (?P<step>[0-9]+) and, where there are, last_step, time, "
+                "seconds, ms, loss, tflops, mfu, tokens, skipped, checkpoint, restore"),
+    INTEGER_OPTION("devices", FIELD(devices), "N", 1, 10000000,
+                   "devices of the job, where its log does not say"),
+    TEXT_OPTION(
+        "device", FIELD(device_name), "NAME",
+        "what the devices are (\"H100 SXM\"): their peak is what MFU is of, and what no rate "
+        "may exceed",
+        .letter = 'd'),
+    PARSED_OPTION("dtype", FIELD(peaks), "DTYPE", precision,
+                  "the number format whose peak counts (default: bf16)"),
+    PARSED_OPTION("peak", FIELD(peaks), "TFLOPS", peak, "the peak itself, in TFLOP/s"),
     RATES_OPTION(struct ettr_settings, rates,
                  "peaks that 'flopledger device --measure FILE' measured on such a device; --peak "
                  "goes before them"),
     {.name = "flops-per-token",
      .kind = OPTION_PARSED,
      .metavar = "FLOPS",
-     FIELD(flops_per_token),
+     .offset = FIELD(flops_per_token),
      .parse = parse_positive_number,
      .accepts = flops_accepted,
      .help = "FLOPs that a token costs, for logs that tell tokens a second and no TFLOP/s "
              "('flopledger flops --model' counts them)"},
-    {.name = "top",
-     .letter = 'n',
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(top),
-     .minimum = 0,
-     .maximum = INT32_MAX,
-     .help = "attempts to print; 0 for all (default: 50)"},
+    INTEGER_OPTION("top", FIELD(top), "N", 0, INT32_MAX,
+                   "attempts to print; 0 for all (default: 50)", .letter = 'n'),
     PAGE_OPTIONS(struct ettr_settings),
-    {.name = "export",
-     .kind = OPTION_CHOICE,
-     .metavar = "FORMAT",
-     .choices = export_names,
-     FIELD(export),
-     .help = "write all numbers for another program: csv or sqlite (tables), jsonl (a line a row) "
-             "or prometheus; to --output"},
-    {.name = "no-progress",
-     .kind = OPTION_NEGATED,
-     FIELD(shows_progress),
-     .help = "no progress bar (there is one on a terminal, for work over a second)"},
+    CHOICE_OPTION(
+        "export", FIELD(export), "FORMAT", export_names,
+        "write all numbers for another program: csv or sqlite (tables), jsonl (a line a row) "
+        "or prometheus; to --output"),
+    NEGATED_OPTION("no-progress", FIELD(shows_progress),
+                   "no progress bar (there is one on a terminal, for work over a second)"),
     MEMORY_LIMIT_OPTION,
     {0},
 };

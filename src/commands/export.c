@@ -25,36 +25,22 @@ struct export_settings {
     bool packs;
 };
 
-#define FIELD(name) .offset = offsetof(struct export_settings, name)
+#define FIELD(name) offsetof(struct export_settings, name)
 
 static const struct option export_options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_TEXT,
-     .metavar = "PATH",
-     FIELD(output),
-     .help = "the file or folder to write (default: standard output, where the format is text)"},
-    {.name = "logdir",
-     .kind = OPTION_TEXT,
-     .metavar = "FOLDER",
-     FIELD(output),
-     .help = "the same as --output, as TensorBoard calls it"},
+    TEXT_OPTION("output", FIELD(output), "PATH",
+                "the file or folder to write (default: standard output, where the format is text)",
+                .letter = 'o'),
+    TEXT_OPTION("logdir", FIELD(output), "FOLDER", "the same as --output, as TensorBoard calls it"),
     FORCE_OPTION(struct export_settings, is_forced),
     ATTRIBUTION_OPTIONS(struct export_settings),
-    {.name = "rank",
-     .letter = 'r',
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(rank),
-     .minimum = 0,
-     .maximum = INT32_MAX,
-     .help = "of several ranks: only this one (default: all)"},
+    INTEGER_OPTION("rank", FIELD(rank), "N", 0, INT32_MAX,
+                   "of several ranks: only this one (default: all)", .letter = 'r'),
     LABEL_OPTION(struct export_settings, labels),
-    {.name = "pack",
-     .kind = OPTION_FLAG,
-     FIELD(packs),
-     .help = "parquet: pack the runs that lie in the folder into one file a week, which is faster "
-             "to read"},
+    FLAG_OPTION(
+        "pack", FIELD(packs),
+        "parquet: pack the runs that lie in the folder into one file a week, which is faster "
+        "to read"),
     READING_OPTIONS(struct export_settings),
     {0},
 };

@@ -31,39 +31,24 @@ struct flops_settings {
 
 static const char *const sort_names[] = {"model", "flops", "time", "parameters", "name", NULL};
 
-#define FIELD(name) .offset = offsetof(struct flops_settings, name)
+#define FIELD(name) offsetof(struct flops_settings, name)
 
 static const struct option flops_options[] = {
-    {.name = "depth",
-     .letter = 'd',
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(depth),
-     .minimum = -1,
-     .maximum = INT32_MAX,
-     .help = "modules down to this depth; 0 is the model itself (default: all)"},
-    {.name = "modules",
-     .letter = 'm',
-     .kind = OPTION_TEXT,
-     .metavar = "NAMES",
-     FIELD(modules),
-     .help = "only modules whose names fit, as for files in a shell: 'model.layers.3.*'"},
-    {.name = "sort",
-     .kind = OPTION_CHOICE,
-     .metavar = "KEY",
-     .choices = sort_names,
-     FIELD(sort),
-     .help = "order of modules: model (as the model has them, the default), flops, time, "
-             "parameters or name"},
+    INTEGER_OPTION("depth", FIELD(depth), "N", -1, INT32_MAX,
+                   "modules down to this depth; 0 is the model itself (default: all)",
+                   .letter = 'd'),
+    TEXT_OPTION("modules", FIELD(modules), "NAMES",
+                "only modules whose names fit, as for files in a shell: 'model.layers.3.*'",
+                .letter = 'm'),
+    CHOICE_OPTION("sort", FIELD(sort), "KEY", sort_names,
+                  "order of modules: model (as the model has them, the default), flops, time, "
+                  "parameters or name"),
     TOP_OPTION_OF(struct flops_settings,
                   "rows for each depth, and of the tables of ops; 0 for all (default: 10; 1 with "
                   "--format deepspeed; 2,000 of an HTML page)"),
     STEPS_OPTION(struct flops_settings, steps),
-    {.name = "formulas",
-     .kind = OPTION_TEXT,
-     .metavar = "FILE",
-     FIELD(formulas),
-     .help = "FLOPs of ops that are not known here, a line each: my::op = 2 * in0[0] * in1[1]"},
+    TEXT_OPTION("formulas", FIELD(formulas), "FILE",
+                "FLOPs of ops that are not known here, a line each: my::op = 2 * in0[0] * in1[1]"),
     CAPTURE_OPTION(struct flops_settings),
     RANK_OPTION(struct flops_settings),
     MODEL_OPTIONS(struct flops_settings),

@@ -17,7 +17,7 @@ struct inspect_settings {
     bool shows_progress;
 };
 
-#define FIELD(name) .offset = offsetof(struct inspect_settings, name)
+#define FIELD(name) offsetof(struct inspect_settings, name)
 
 static const struct option inspect_options[] = {
     TOP_OPTION(struct inspect_settings),

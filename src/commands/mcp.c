@@ -19,23 +19,14 @@ struct mcp_settings {
 };
 
 static const struct option mcp_options[] = {
-    {.name = "root",
-     .kind = OPTION_TEXT,
-     .metavar = "FOLDER",
-     .offset = offsetof(struct mcp_settings, root),
-     .help = "answer of files below this folder alone (default: the folder that it is started in)"},
-    {.name = "cache",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct mcp_settings, is_cached),
-     .help = "keep answers, and give them again while the files are the same: 'flopledger help "
-             "cache' (default: only where $FLOPLEDGER_CACHE names a folder for it)"},
-    {.name = "time-limit",
-     .kind = OPTION_INTEGER,
-     .metavar = "SECONDS",
-     .offset = offsetof(struct mcp_settings, seconds),
-     .minimum = 1,
-     .maximum = 86400,
-     .help = "end a question that takes longer (default: 120)"},
+    TEXT_OPTION(
+        "root", offsetof(struct mcp_settings, root), "FOLDER",
+        "answer of files below this folder alone (default: the folder that it is started in)"),
+    FLAG_OPTION("cache", offsetof(struct mcp_settings, is_cached),
+                "keep answers, and give them again while the files are the same: 'flopledger help "
+                "cache' (default: only where $FLOPLEDGER_CACHE names a folder for it)"),
+    INTEGER_OPTION("time-limit", offsetof(struct mcp_settings, seconds), "SECONDS", 1, 86400,
+                   "end a question that takes longer (default: 120)"),
     {0},
 };
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define FIELD(name) .offset = offsetof(struct memory_settings, name)
+#define FIELD(name) offsetof(struct memory_settings, name)
 
 /* Those of the reports, and one that writes a folder. */
 static const char *const format_names[] = {
@@ -24,51 +24,26 @@ enum { INTERNEVO_FORMAT = sizeof format_names / sizeof *format_names - 2 };
 
 static const struct option memory_options[] = {
     TOP_OPTION(struct memory_settings),
-    {.name = "device",
-     .letter = 'd',
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(device),
-     .minimum = 0,
-     .maximum = INT32_MAX,
-     .help = "only this device (default: of a snapshot all that hold memory; of a recorded run the "
-             "one that holds most, or the host)"},
-    {.name = "compare",
-     .kind = OPTION_TEXT,
-     .metavar = "BEFORE",
-     FIELD(compare),
-     .help = "say what grew and what shrank since this other snapshot"},
-    {.name = "depth",
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(depth),
-     .minimum = -1,
-     .maximum = INT32_MAX,
-     .help = "of a recorded run: modules down to this depth; 0 is the model itself (default: "
-             "all)"},
+    INTEGER_OPTION(
+        "device", FIELD(device), "N", 0, INT32_MAX,
+        "only this device (default: of a snapshot all that hold memory; of a recorded run the "
+        "one that holds most, or the host)",
+        .letter = 'd'),
+    TEXT_OPTION("compare", FIELD(compare), "BEFORE",
+                "say what grew and what shrank since this other snapshot"),
+    INTEGER_OPTION("depth", FIELD(depth), "N", -1, INT32_MAX,
+                   "of a recorded run: modules down to this depth; 0 is the model itself (default: "
+                   "all)"),
     RANK_OPTION(struct memory_settings),
-    {.name = "fit",
-     .kind = OPTION_PARSED,
-     .metavar = "SIZE",
-     FIELD(fit_bytes),
-     .parse = parse_byte_size,
-     .accepts = byte_size_accepted,
-     .help = "of a recorded run: the largest batch and sequence that fit into so much memory, and "
-             "what other ways to train would need"},
-    {.name = "batch",
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(batch),
-     .minimum = 1,
-     .maximum = INT32_MAX,
-     .help = "with --fit: samples of a recorded micro-batch (default: as the capture says)"},
-    {.name = "ranks",
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(ranks),
-     .minimum = 1,
-     .maximum = INT32_MAX,
-     .help = "with --fit: ranks that ZeRO would divide by (default: those of the run, else 8)"},
+    PARSED_OPTION(
+        "fit", FIELD(fit_bytes), "SIZE", byte_size,
+        "of a recorded run: the largest batch and sequence that fit into so much memory, and "
+        "what other ways to train would need"),
+    INTEGER_OPTION("batch", FIELD(batch), "N", 1, INT32_MAX,
+                   "with --fit: samples of a recorded micro-batch (default: as the capture says)"),
+    INTEGER_OPTION(
+        "ranks", FIELD(ranks), "N", 1, INT32_MAX,
+        "with --fit: ranks that ZeRO would divide by (default: those of the run, else 8)"),
     PAGE_OPTIONS_OF(struct memory_settings, format_names,
                     "; of a recorded run also internevo (memory.log and sunbursts)"),
     READING_OPTIONS(struct memory_settings),

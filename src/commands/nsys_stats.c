@@ -19,35 +19,18 @@ struct nsys_stats_settings {
     bool is_forced;
 };
 
-#define FIELD(name) .offset = offsetof(struct nsys_stats_settings, name)
+#define FIELD(name) offsetof(struct nsys_stats_settings, name)
 
 static const struct option nsys_stats_options[] = {
-    {.name = "format",
-     .letter = 'f',
-     .kind = OPTION_CHOICE,
-     .metavar = "NAME",
-     .choices = format_names,
-     FIELD(page.format),
-     .help = "how to print: table (for people, the default), csv or json (as nsys stats does)"},
-    {.name = "json",
-     .kind = OPTION_ALIAS,
-     .alias_of = "format",
-     .alias_value = "json",
-     .help = "short for --format json"},
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_TEXT,
-     .metavar = "FILE",
-     FIELD(output),
-     .help = "write to FILE, atomically (default: standard output)"},
+    CHOICE_OPTION("format", FIELD(page.format), "NAME", format_names,
+                  "how to print: table (for people, the default), csv or json (as nsys stats does)",
+                  .letter = 'f'),
+    ALIAS_OPTION("json", "format", "json", "short for --format json"),
+    TEXT_OPTION("output", FIELD(output), "FILE",
+                "write to FILE, atomically (default: standard output)", .letter = 'o'),
     FORCE_OPTION(struct nsys_stats_settings, is_forced),
-    {.name = "width",
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(page.width),
-     .minimum = 40,
-     .maximum = 10000,
-     .help = "columns of a table (default: those of the terminal, 80 without one)"},
+    INTEGER_OPTION("width", FIELD(page.width), "N", 40, 10000,
+                   "columns of a table (default: those of the terminal, 80 without one)"),
     MEMORY_LIMIT_OPTION,
     {0},
 };

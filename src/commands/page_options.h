@@ -11,12 +11,11 @@ bool parse_html_output(const char *text, void *field);
 extern const char html_output_accepted[];
 
 /* A line of an option table for a struct of settings that has a bool `field`. */
-#define FORCE_OPTION(type, field)                                                                  \
-    {                                                                                              \
-        .name = "force", .is_of_page = true, .kind = OPTION_FLAG, .offset = offsetof(type, field), \
-        .help = "replace a file even where it is a trace, a database, a snapshot or a log "        \
-                "(never one that is read)"                                                         \
-    }
+#define FORCE_OPTION(type, field)                                                           \
+    FLAG_OPTION("force", offsetof(type, field),                                             \
+                "replace a file even where it is a trace, a database, a snapshot or a log " \
+                "(never one that is read)",                                                 \
+                .is_of_page = true)
 
 /* Lines of an option table for a struct of settings `type` that has a struct page_settings `page`.
  */
@@ -24,133 +23,81 @@ extern const char html_output_accepted[];
 
 /* The same with more formats than the reports': `names` begins with theirs, `more_help` says what
  * the others are. */
-#define PAGE_OPTIONS_OF(type, names, more_help)                                                   \
-    {.name = "format",                                                                            \
-     .is_of_page = true,                                                                          \
-     .letter = 'f',                                                                               \
-     .kind = OPTION_CHOICE,                                                                       \
-     .metavar = "NAME",                                                                           \
-     .choices = names,                                                                            \
-     .offset = offsetof(type, page.format),                                                       \
-     .help = "how to print: text (for people, the default), json (for programs), deepspeed (by "  \
-             "module, as DeepSpeed's profiler does), html (a page for a browser), markdown (the " \
-             "summary of a CI job), junit (conditions as tests) or sarif (findings as "           \
-             "annotations)" more_help},                                                           \
-        {.name = "json",                                                                          \
-         .is_of_page = true,                                                                      \
-         .kind = OPTION_ALIAS,                                                                    \
-         .alias_of = "format",                                                                    \
-         .alias_value = "json",                                                                   \
-         .help = "short for --format json"},                                                      \
-        {.name = "html",                                                                          \
-         .is_of_page = true,                                                                      \
-         .kind = OPTION_PARSED,                                                                   \
-         .metavar = "FILE",                                                                       \
-         .offset = offsetof(type, page),                                                          \
-         .parse = parse_html_output,                                                              \
-         .accepts = html_output_accepted,                                                         \
-         .help = "short for --format html --output FILE: one page, with all tables and charts"},  \
-        {.name = "output",                                                                        \
-         .is_of_page = true,                                                                      \
-         .letter = 'o',                                                                           \
-         .kind = OPTION_TEXT,                                                                     \
-         .metavar = "FILE",                                                                       \
-         .offset = offsetof(type, page.output),                                                   \
-         .help = "write to FILE, atomically (default: standard output)"},                         \
-        FORCE_OPTION(type, page.is_forced),                                                       \
-        {.name = "width",                                                                         \
-         .is_of_page = true,                                                                      \
-         .kind = OPTION_INTEGER,                                                                  \
-         .metavar = "N",                                                                          \
-         .offset = offsetof(type, page.width),                                                    \
-         .minimum = 40,                                                                           \
-         .maximum = 1000,                                                                         \
-         .help = "columns of the page (default: those of the terminal, 80 without one)"},         \
-        {.name = "section",                                                                       \
-         .is_of_page = true,                                                                      \
-         .kind = OPTION_TEXT,                                                                     \
-         .metavar = "NAMES",                                                                      \
-         .offset = offsetof(type, page.sections),                                                 \
-         .help = "print these sections in full, with commas between: kernels,operators; a "       \
-                 "group stands for its sections: time, flops, memory, communication"},            \
-        {.name = "list-sections",                                                                 \
-         .is_of_page = true,                                                                      \
-         .kind = OPTION_FLAG,                                                                     \
-         .offset = offsetof(type, page.lists_sections),                                           \
-         .help = "print the names of the sections that this input has, and their groups"},        \
-        {.name = "all",                                                                           \
-         .is_of_page = true,                                                                      \
-         .kind = OPTION_FLAG,                                                                     \
-         .offset = offsetof(type, page.is_whole),                                                 \
-         .help = "print all sections, not only the first screen"},                                \
-        {.name = "no-pager",                                                                      \
-         .is_of_page = true,                                                                      \
-         .kind = OPTION_FLAG,                                                                     \
-         .offset = offsetof(type, page.has_no_pager),                                             \
-         .help = "print to the terminal itself (default: through $PAGER, or less)"},              \
-    {                                                                                             \
-        .name = "color", .is_of_page = true, .kind = OPTION_CHOICE, .metavar = "WHEN",            \
-        .choices = color_names, .offset = offsetof(type, page.color),                             \
-        .help = "auto (on a terminal and without NO_COLOR, the default), always or never"         \
-    }
+#define PAGE_OPTIONS_OF(type, names, more_help)                                                  \
+    CHOICE_OPTION(                                                                               \
+        "format", offsetof(type, page.format), "NAME", names,                                    \
+        "how to print: text (for people, the default), json (for programs), deepspeed (by "      \
+        "module, as DeepSpeed's profiler does), html (a page for a browser), markdown (the "     \
+        "summary of a CI job), junit (conditions as tests) or sarif (findings as "               \
+        "annotations)" more_help,                                                                \
+        .letter = 'f', .is_of_page = true),                                                      \
+        ALIAS_OPTION("json", "format", "json", "short for --format json", .is_of_page = true),   \
+        PARSED_OPTION(                                                                           \
+            "html", offsetof(type, page), "FILE", html_output,                                   \
+            "short for --format html --output FILE: one page, with all tables and charts",       \
+            .is_of_page = true),                                                                 \
+        TEXT_OPTION("output", offsetof(type, page.output), "FILE",                               \
+                    "write to FILE, atomically (default: standard output)", .letter = 'o',       \
+                    .is_of_page = true),                                                         \
+        FORCE_OPTION(type, page.is_forced),                                                      \
+        INTEGER_OPTION("width", offsetof(type, page.width), "N", 40, 1000,                       \
+                       "columns of the page (default: those of the terminal, 80 without one)",   \
+                       .is_of_page = true),                                                      \
+        TEXT_OPTION("section", offsetof(type, page.sections), "NAMES",                           \
+                    "print these sections in full, with commas between: kernels,operators; a "   \
+                    "group stands for its sections: time, flops, memory, communication",         \
+                    .is_of_page = true),                                                         \
+        FLAG_OPTION("list-sections", offsetof(type, page.lists_sections),                        \
+                    "print the names of the sections that this input has, and their groups",     \
+                    .is_of_page = true),                                                         \
+        FLAG_OPTION("all", offsetof(type, page.is_whole),                                        \
+                    "print all sections, not only the first screen", .is_of_page = true),        \
+        FLAG_OPTION("no-pager", offsetof(type, page.has_no_pager),                               \
+                    "print to the terminal itself (default: through $PAGER, or less)",           \
+                    .is_of_page = true),                                                         \
+        CHOICE_OPTION("color", offsetof(type, page.color), "WHEN", color_names,                  \
+                      "auto (on a terminal and without NO_COLOR, the default), always or never", \
+                      .is_of_page = true)
 
 /* For all commands that read files; sets the limit at once. */
-#define MEMORY_LIMIT_OPTION                                                                   \
-    {                                                                                         \
-        .name = "memory-limit", .is_of_page = true, .kind = OPTION_PARSED, .metavar = "SIZE", \
-        .parse = parse_memory_limit, .accepts = memory_limit_accepted,                        \
-        .help = "end with a message rather than take more memory (default: 90 % of what is "  \
-                "available)"                                                                  \
-    }
+#define MEMORY_LIMIT_OPTION                                                                     \
+    PARSED_OPTION(                                                                              \
+        "memory-limit", 0, "SIZE", memory_limit,                                                \
+        "end with a message rather than take more memory (default: 90 % of what is available)", \
+        .is_of_page = true)
 bool parse_memory_limit(const char *text, void *unused);
 extern const char memory_limit_accepted[];
 
 /* Likewise for settings that have an int64_t `threads` and a bool `shows_progress`: how traces are
  * read. */
-#define READING_OPTIONS(type)                                                          \
-    {.name = "threads",                                                                \
-     .is_of_page = true,                                                               \
-     .letter = 'j',                                                                    \
-     .kind = OPTION_INTEGER,                                                           \
-     .metavar = "N",                                                                   \
-     .offset = offsetof(type, threads),                                                \
-     .minimum = 1,                                                                     \
-     .maximum = 1024,                                                                  \
-     .help = "threads to read with (default: one for each processor core)"},           \
-        MEMORY_LIMIT_OPTION,                                                           \
-    {                                                                                  \
-        .name = "no-progress", .is_of_page = true, .kind = OPTION_NEGATED,             \
-        .offset = offsetof(type, shows_progress),                                      \
-        .help = "no progress bar (there is one on a terminal, for work over a second)" \
-    }
+#define READING_OPTIONS(type)                                                                    \
+    INTEGER_OPTION("threads", offsetof(type, threads), "N", 1, 1024,                             \
+                   "threads to read with (default: one for each processor core)", .letter = 'j', \
+                   .is_of_page = true),                                                          \
+        MEMORY_LIMIT_OPTION,                                                                     \
+        NEGATED_OPTION("no-progress", offsetof(type, shows_progress),                            \
+                       "no progress bar (there is one on a terminal, for work over a second)",   \
+                       .is_of_page = true)
 
 /* Likewise for settings that have a struct cache_choice `cache`. */
-#define CACHE_OPTIONS(type)                                                                       \
-    {.name = "cache",                                                                             \
-     .is_of_page = true,                                                                          \
-     .kind = OPTION_FLAG,                                                                         \
-     .offset = offsetof(type, cache.is_wanted),                                                   \
-     .help = "keep the answer, so that it is there at once when it is asked for again and the "   \
-             "files are the same (default: only where $FLOPLEDGER_CACHE names a folder for it)"}, \
-    {                                                                                             \
-        .name = "no-cache", .is_of_page = true, .kind = OPTION_FLAG,                              \
-        .offset = offsetof(type, cache.is_refused), .help = "neither keep nor look for answers"   \
-    }
+#define CACHE_OPTIONS(type)                                                                 \
+    FLAG_OPTION(                                                                            \
+        "cache", offsetof(type, cache.is_wanted),                                           \
+        "keep the answer, so that it is there at once when it is asked for again and the "  \
+        "files are the same (default: only where $FLOPLEDGER_CACHE names a folder for it)", \
+        .is_of_page = true),                                                                \
+        FLAG_OPTION("no-cache", offsetof(type, cache.is_refused),                           \
+                    "neither keep nor look for answers", .is_of_page = true)
 
 /* Likewise for settings that have an int64_t `top`, an int64_t `rank`. */
 #define TOP_OPTION(type) \
     TOP_OPTION_OF(type, "rows of long tables; 0 for all (default: 10; 2,000 of an HTML page)")
-#define TOP_OPTION_OF(type, what)                                                         \
-    {                                                                                     \
-        .name = "top", .letter = 'n', .kind = OPTION_INTEGER, .metavar = "N",             \
-        .offset = offsetof(type, top), .minimum = 0, .maximum = INT32_MAX, .help = (what) \
-    }
-#define RANK_OPTION(type)                                                             \
-    {                                                                                 \
-        .name = "rank", .letter = 'r', .kind = OPTION_INTEGER, .metavar = "N",        \
-        .offset = offsetof(type, rank), .minimum = 0, .maximum = INT32_MAX,           \
-        .help = "of several ranks: the one to print in full (default: the lowest in " \
-                "text, all in json)"                                                  \
-    }
+#define TOP_OPTION_OF(type, what) \
+    INTEGER_OPTION("top", offsetof(type, top), "N", 0, INT32_MAX, (what), .letter = 'n')
+#define RANK_OPTION(type)                                                                \
+    INTEGER_OPTION("rank", offsetof(type, rank), "N", 0, INT32_MAX,                      \
+                   "of several ranks: the one to print in full (default: the lowest in " \
+                   "text, all in json)",                                                 \
+                   .letter = 'r')
 
 #endif

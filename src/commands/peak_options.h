@@ -39,11 +39,8 @@ struct rates_option {
 };
 
 /* A line of an option table: `field` of `type` is a struct rates_option. */
-#define RATES_OPTION(type, field, help_)                                                     \
-    {                                                                                        \
-        .name = "rates", .kind = OPTION_TEXT, .metavar = "FILE",                             \
-        .offset = offsetof(type, field) + offsetof(struct rates_option, path), .help = help_ \
-    }
+#define RATES_OPTION(type, field, help_) \
+    TEXT_OPTION("rates", offsetof(type, field) + offsetof(struct rates_option, path), "FILE", help_)
 
 /* Reads the file of the option, where it is given, and lets `peaks` have it. To be cleared in any
  * case. */

@@ -12,7 +12,7 @@
 
 static const char *const attention_names[] = {"flash", "flash1", "unfused", NULL};
 
-static const char positive_accepted[] = "a number of more than 0 (12.5)";
+static const char positive_number_accepted[] = "a number of more than 0 (12.5)";
 
 static const char batch_change_accepted[] =
     "a factor (2x, 0.5x) or the samples that a device has in a pass (8)";
@@ -41,45 +41,25 @@ struct plan_settings {
     struct plan_wanted wanted;
 };
 
-#define FIELD(name) .offset = offsetof(struct plan_settings, wanted.name)
-#define PLAN_NUMBER(name_, field, most, help_)                                             \
-    {                                                                                      \
-        .name = name_, .kind = OPTION_INTEGER, .metavar = "N", FIELD(field), .minimum = 1, \
-        .maximum = most, .help = help_                                                     \
-    }
+#define FIELD(name) offsetof(struct plan_settings, wanted.name)
+#define PLAN_NUMBER(name_, field, most, help_) \
+    INTEGER_OPTION(name_, FIELD(field), "N", 1, most, help_)
 
-#define PLAN_POSITIVE(name_, field, unit, help_)                                      \
-    {                                                                                 \
-        .name = name_, .kind = OPTION_PARSED, .metavar = unit, FIELD(field),          \
-        .parse = parse_positive_number, .accepts = positive_accepted, .help = (help_) \
-    }
+#define PLAN_POSITIVE(name_, field, unit, help_) \
+    PARSED_OPTION(name_, FIELD(field), unit, positive_number, help_)
 
 static const struct option plan_options[] = {
-    {.name = "model",
-     .kind = OPTION_TEXT,
-     .metavar = "FILE",
-     FIELD(model.config),
-     .help = "the model's config.json, as Hugging Face writes it"},
-    {.name = "from",
-     .kind = OPTION_TEXT,
-     .metavar = "TRACE",
-     FIELD(recording),
-     .help = "plan from a recorded run (a trace or a capture): with --batch, --seq, --device, "
-             "--devices, --tp or --pp as what shall be another"},
-    {.name = "batch",
-     .kind = OPTION_PARSED,
-     .metavar = "N|FACTORx",
-     FIELD(request),
-     .parse = parse_batch_change,
-     .accepts = batch_change_accepted,
-     .help = "with --from: samples of a device in a pass of the model, or how many times as many "
-             "(2x)"},
-    {.name = "device",
-     .letter = 'd',
-     .kind = OPTION_TEXT,
-     .metavar = "NAME",
-     FIELD(model.device),
-     .help = "what the devices are (\"H100 SXM\"; see 'flopledger device')"},
+    TEXT_OPTION("model", FIELD(model.config), "FILE",
+                "the model's config.json, as Hugging Face writes it"),
+    TEXT_OPTION("from", FIELD(recording), "TRACE",
+                "plan from a recorded run (a trace or a capture): with --batch, --seq, --device, "
+                "--devices, --tp or --pp as what shall be another"),
+    PARSED_OPTION(
+        "batch", FIELD(request), "N|FACTORx", batch_change,
+        "with --from: samples of a device in a pass of the model, or how many times as many "
+        "(2x)"),
+    TEXT_OPTION("device", FIELD(model.device), "NAME",
+                "what the devices are (\"H100 SXM\"; see 'flopledger device')", .letter = 'd'),
     RATES_OPTION(struct plan_settings, rates,
                  "what matmuls and memory of such a device reached, as 'flopledger device "
                  "--measure FILE' measured it (default: what its generation reaches)"),
@@ -95,64 +75,35 @@ static const struct option plan_options[] = {
     PLAN_NUMBER("ep", model.expert, 1 << 20, "expert parallel size (default: 1)"),
     PLAN_NUMBER("dp", model.data, 1 << 20, "data parallel size (default: what --devices leaves)"),
     PLAN_NUMBER("micro-batch", micro, INT32_MAX, "samples of a micro-batch (default: 1)"),
-    {.name = "search",
-     .kind = OPTION_FLAG,
-     FIELD(searches),
-     .help = "try all layouts with what is given of them (the default where nothing is)"},
-    {.name = "recompute",
-     .kind = OPTION_CHOICE,
-     .metavar = "WHAT",
-     .choices = recompute_names,
-     FIELD(model.recompute),
-     .help = "activation checkpointing: none (the default), selective (the core of attention) or "
-             "full"},
-    {.name = "zero",
-     .kind = OPTION_INTEGER,
-     .metavar = "STAGE",
-     FIELD(model.zero),
-     .minimum = 0,
-     .maximum = 3,
-     .help = "what ZeRO or FSDP shards: 1 the optimizer, 2 gradients too, 3 weights too (default: "
-             "0, nothing)"},
-    {.name = "dtype",
-     .kind = OPTION_PARSED,
-     .metavar = "DTYPE",
-     FIELD(model.peaks),
-     .parse = parse_precision,
-     .accepts = precision_accepted,
-     .help = "type of the layers' matmuls (default: bf16); fp8 and fp4 leave attention and logits "
-             "in bf16"},
-    {.name = "attention",
-     .kind = OPTION_CHOICE,
-     .metavar = "KERNEL",
-     .choices = attention_names,
-     FIELD(attention),
-     .help = "flash (the fastest fused kernel, the default), flash1 (kernels of "
-             "before the device, Triton's) or unfused: scores go to memory and back"},
-    {.name = "eager",
-     .kind = OPTION_FLAG,
-     FIELD(is_eager),
-     .help = "norms and activations are not fused, neither by hand nor by a compiler"},
-    {.name = "no-sequence-parallel",
-     .kind = OPTION_NEGATED,
-     FIELD(splits_sequence),
-     .help = "norms and dropout of tensor parallelism work on whole sequences"},
-    {.name = "no-overlap",
-     .kind = OPTION_NEGATED,
-     FIELD(hides_gradients),
-     .help = "gradients are reduced behind the backward, not while it runs"},
-    {.name = "overlap-gather",
-     .kind = OPTION_FLAG,
-     FIELD(hides_weights),
-     .help = "weights that ZeRO 1 or 2 shards are gathered while the next forward runs"},
-    {.name = "overlap-tp",
-     .kind = OPTION_FLAG,
-     FIELD(hides_tensor),
-     .help = "collectives of tensor parallelism run beside the matmuls, in pieces"},
-    {.name = "uneven-stages",
-     .kind = OPTION_FLAG,
-     FIELD(is_uneven),
-     .help = "stages may differ by a layer where --pp does not divide the layers"},
+    FLAG_OPTION("search", FIELD(searches),
+                "try all layouts with what is given of them (the default where nothing is)"),
+    CHOICE_OPTION(
+        "recompute", FIELD(model.recompute), "WHAT", recompute_names,
+        "activation checkpointing: none (the default), selective (the core of attention) or "
+        "full"),
+    INTEGER_OPTION(
+        "zero", FIELD(model.zero), "STAGE", 0, 3,
+        "what ZeRO or FSDP shards: 1 the optimizer, 2 gradients too, 3 weights too (default: "
+        "0, nothing)"),
+    PARSED_OPTION(
+        "dtype", FIELD(model.peaks), "DTYPE", precision,
+        "type of the layers' matmuls (default: bf16); fp8 and fp4 leave attention and logits "
+        "in bf16"),
+    CHOICE_OPTION("attention", FIELD(attention), "KERNEL", attention_names,
+                  "flash (the fastest fused kernel, the default), flash1 (kernels of "
+                  "before the device, Triton's) or unfused: scores go to memory and back"),
+    FLAG_OPTION("eager", FIELD(is_eager),
+                "norms and activations are not fused, neither by hand nor by a compiler"),
+    NEGATED_OPTION("no-sequence-parallel", FIELD(splits_sequence),
+                   "norms and dropout of tensor parallelism work on whole sequences"),
+    NEGATED_OPTION("no-overlap", FIELD(hides_gradients),
+                   "gradients are reduced behind the backward, not while it runs"),
+    FLAG_OPTION("overlap-gather", FIELD(hides_weights),
+                "weights that ZeRO 1 or 2 shards are gathered while the next forward runs"),
+    FLAG_OPTION("overlap-tp", FIELD(hides_tensor),
+                "collectives of tensor parallelism run beside the matmuls, in pieces"),
+    FLAG_OPTION("uneven-stages", FIELD(is_uneven),
+                "stages may differ by a layer where --pp does not divide the layers"),
     PLAN_NUMBER("node", node, 1 << 16,
                 "devices that NVLink or the like joins (default: 8; 72 of a rack of GB200)"),
     PLAN_POSITIVE("network", network, "GB/S",
@@ -176,13 +127,9 @@ static const struct option plan_options[] = {
     PLAN_POSITIVE("checkpoint-every", bill.checkpoint_interval, "MIN",
                   "minutes between checkpoints (default: those of the highest ETTR)"),
     PLAN_NUMBER("context", model.context, INT32_MAX, "plan inference instead: tokens of a request"),
-    {.name = "latency",
-     .kind = OPTION_PARSED,
-     .metavar = "TIME",
-     FIELD(model.step_time_ns),
-     .parse = parse_step_time,
-     .accepts = step_time_accepted,
-     .help = "with --context: what a token may take (30ms); says how many requests that allows"},
+    PARSED_OPTION(
+        "latency", FIELD(model.step_time_ns), "TIME", step_time,
+        "with --context: what a token may take (30ms); says how many requests that allows"),
     PLAN_NUMBER("gradient-bytes", gradient_bytes, 8, "bytes of a gradient (default: 4)"),
     PAGE_OPTIONS(struct plan_settings),
     {0},

@@ -28,34 +28,22 @@ struct ranks_settings {
     struct live_question live;
 };
 
-#define FIELD(name) .offset = offsetof(struct ranks_settings, name)
+#define FIELD(name) offsetof(struct ranks_settings, name)
 
 static const struct option ranks_options[] = {
-    {.name = "top",
-     .letter = 'n',
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     FIELD(top),
-     .minimum = 0,
-     .maximum = INT32_MAX,
-     .help = "rows of long tables; 0 for all (default: 10)"},
-    {.name = "live",
-     .kind = OPTION_FLAG,
-     FIELD(is_live),
-     .help = "of a job that runs: asks NCCL's RAS and the step records, in place of dumps"},
-    {.name = "ras",
-     .kind = OPTION_TEXT,
-     .metavar = "ADDRESS",
-     FIELD(live.ras),
-     .help = "where NCCL's RAS answers (default: $NCCL_RAS_ADDR, then localhost:28028)"},
-    {.name = "no-stacks",
-     .kind = OPTION_NEGATED,
-     FIELD(live.reads_stacks),
-     .help = "with --live: leave the processes alone, whose Python stacks are read otherwise"},
+    INTEGER_OPTION("top", FIELD(top), "N", 0, INT32_MAX,
+                   "rows of long tables; 0 for all (default: 10)", .letter = 'n'),
+    FLAG_OPTION("live", FIELD(is_live),
+                "of a job that runs: asks NCCL's RAS and the step records, in place of dumps"),
+    TEXT_OPTION("ras", FIELD(live.ras), "ADDRESS",
+                "where NCCL's RAS answers (default: $NCCL_RAS_ADDR, then localhost:28028)"),
+    NEGATED_OPTION(
+        "no-stacks", FIELD(live.reads_stacks),
+        "with --live: leave the processes alone, whose Python stacks are read otherwise"),
     {.name = "apart",
      .kind = OPTION_PARSED,
      .metavar = "SECONDS",
-     FIELD(live.apart_s),
+     .offset = FIELD(live.apart_s),
      .parse = parse_positive_number,
      .accepts = "a number of seconds: 3",
      .help = "time between the two looks of --live (default: 3)"},

@@ -58,9 +58,11 @@ static const struct {
 };
 static const char *const by_names[] = {"name", "shape", NULL};
 
-#define FIELD(name) .offset = offsetof(struct report_settings, name)
+#define FIELD(name) offsetof(struct report_settings, name)
 
-static bool keep_what_if(const char *text, void *field)
+static const char what_if_accepted[] = "at most 32 of them";
+
+static bool parse_what_if(const char *text, void *field)
 {
     struct what_if_texts *what_if = field;
 
@@ -74,56 +76,38 @@ static const struct option report_options[] = {
     ATTRIBUTION_OPTIONS(struct report_settings),
     CAPTURE_OPTION(struct report_settings),
     RANK_OPTION(struct report_settings),
-    {.name = "layout",
-     .kind = OPTION_TEXT,
-     .metavar = "SIZES",
-     FIELD(layout_text),
-     .help = "how the ranks divide the work: tp=8,pp=4,dp=16 (tensor, pipeline, data parallel; cp: "
-             "context), the ranks of a tensor group next to each other; order=tp-cp-dp-pp says "
-             "which come first; m=32 micro-batches a step, v=2 chunks of the model on a rank "
-             "(default: what the names rank3_dp1_tp1_pp0 of folders say)"},
-    {.name = "convention",
-     .kind = OPTION_PARSED,
-     .metavar = "NAME",
-     FIELD(convention),
-     .parse = parse_convention,
-     .accepts = convention_accepted,
-     .help = "print the MFU as this tool would: exact (default), full, megatron, torchtitan, "
-             "nanogpt, palm, maxtext, internevo, deepspeed, nemo, olmo-core, llm-foundry, ..."},
-    {.name = "model",
-     .kind = OPTION_TEXT,
-     .metavar = "FILE",
-     FIELD(model),
-     .help = "the model's config.json, for --convention and for experts and windows of attention "
-             "that no trace tells (default: what capture.json says)"},
-    {.name = "what-if",
-     .kind = OPTION_PARSED,
-     .metavar = "CHANGE",
-     FIELD(what_if),
-     .parse = keep_what_if,
-     .accepts = "at most 32 of them",
-     .help = "replay the steps with this change and print how long they would take: data=0 (no "
-             "waiting for data), data=workers (other processes load), host=graphs (as with "
-             "CUDA graphs), host=0, launch=0, sync=0, communication/2, copies=0, matrix*0.5, "
-             "device/2, recompute=0, kernel:REGEX*0.7, of several ranks waiting=0, waiting@7=0 "
-             "(nobody waits for rank 7), host@7*0.9 (rank 7 only), several at once with commas; "
-             "may be given several times"},
+    TEXT_OPTION(
+        "layout", FIELD(layout_text), "SIZES",
+        "how the ranks divide the work: tp=8,pp=4,dp=16 (tensor, pipeline, data parallel; cp: "
+        "context), the ranks of a tensor group next to each other; order=tp-cp-dp-pp says "
+        "which come first; m=32 micro-batches a step, v=2 chunks of the model on a rank "
+        "(default: what the names rank3_dp1_tp1_pp0 of folders say)"),
+    PARSED_OPTION(
+        "convention", FIELD(convention), "NAME", convention,
+        "print the MFU as this tool would: exact (default), full, megatron, torchtitan, "
+        "nanogpt, palm, maxtext, internevo, deepspeed, nemo, olmo-core, llm-foundry, ..."),
+    TEXT_OPTION(
+        "model", FIELD(model), "FILE",
+        "the model's config.json, for --convention and for experts and windows of attention "
+        "that no trace tells (default: what capture.json says)"),
+    PARSED_OPTION(
+        "what-if", FIELD(what_if), "CHANGE", what_if,
+        "replay the steps with this change and print how long they would take: data=0 (no "
+        "waiting for data), data=workers (other processes load), host=graphs (as with "
+        "CUDA graphs), host=0, launch=0, sync=0, communication/2, copies=0, matrix*0.5, "
+        "device/2, recompute=0, kernel:REGEX*0.7, of several ranks waiting=0, waiting@7=0 "
+        "(nobody waits for rank 7), host@7*0.9 (rank 7 only), several at once with commas; "
+        "may be given several times"),
     TOP_OPTION(struct report_settings),
-    {.name = "sort",
-     .kind = OPTION_CHOICE,
-     .metavar = "KEY",
-     .choices = sort_names,
-     FIELD(sort),
-     .help = "order of kernels, operators and modules: time (of operators: self, the default), "
-             "self, total (operators with what they call), count, mean, max or name; modules "
-             "also by flops, parameters or model (as the model has them, their default)"},
-    {.name = "by",
-     .kind = OPTION_CHOICE,
-     .metavar = "KEY",
-     .choices = by_names,
-     FIELD(by),
-     .help = "what operators share a row: those of one name (default), or of one name and input "
-             "shape"},
+    CHOICE_OPTION(
+        "sort", FIELD(sort), "KEY", sort_names,
+        "order of kernels, operators and modules: time (of operators: self, the default), "
+        "self, total (operators with what they call), count, mean, max or name; modules "
+        "also by flops, parameters or model (as the model has them, their default)"),
+    CHOICE_OPTION(
+        "by", FIELD(by), "KEY", by_names,
+        "what operators share a row: those of one name (default), or of one name and input "
+        "shape"),
     PAGE_OPTIONS(struct report_settings),
     CACHE_OPTIONS(struct report_settings),
     READING_OPTIONS(struct report_settings),

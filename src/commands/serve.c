@@ -21,20 +21,13 @@ struct serve_settings {
 };
 
 static const struct option serve_options[] = {
-    {.name = "port",
-     .letter = 'p',
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     .offset = offsetof(struct serve_settings, port),
-     .minimum = 0,
-     .maximum = 65535,
-     .help = "listen on this port; 0: on a free one, which is printed (default: 9855)"},
-    {.name = "address",
-     .kind = OPTION_TEXT,
-     .metavar = "ADDRESS",
-     .offset = offsetof(struct serve_settings, address),
-     .help = "listen on this address of the machine: 0.0.0.0 is all of them (default: 127.0.0.1, "
-             "reached from this machine alone)"},
+    INTEGER_OPTION("port", offsetof(struct serve_settings, port), "N", 0, 65535,
+                   "listen on this port; 0: on a free one, which is printed (default: 9855)",
+                   .letter = 'p'),
+    TEXT_OPTION(
+        "address", offsetof(struct serve_settings, address), "ADDRESS",
+        "listen on this address of the machine: 0.0.0.0 is all of them (default: 127.0.0.1, "
+        "reached from this machine alone)"),
     WATCHED_PEAK_OPTION(struct serve_settings),
     WATCHED_ROOT_OPTION(struct serve_settings),
     WATCHED_RAS_OPTION(struct serve_settings),

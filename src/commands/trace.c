@@ -16,21 +16,10 @@ struct trace_settings {
 };
 
 static const struct option trace_options[] = {
-    {.name = "steps",
-     .letter = 's',
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     .offset = offsetof(struct trace_settings, steps),
-     .minimum = 1,
-     .maximum = STEPS_MAX,
-     .help = "how many steps to record (default: 3)"},
-    {.name = "timeout",
-     .kind = OPTION_INTEGER,
-     .metavar = "SECONDS",
-     .offset = offsetof(struct trace_settings, timeout_s),
-     .minimum = 1,
-     .maximum = INT32_MAX,
-     .help = "give up after so long (default: when no rank answers, or none is left)"},
+    INTEGER_OPTION("steps", offsetof(struct trace_settings, steps), "N", 1, STEPS_MAX,
+                   "how many steps to record (default: 3)", .letter = 's'),
+    INTEGER_OPTION("timeout", offsetof(struct trace_settings, timeout_s), "SECONDS", 1, INT32_MAX,
+                   "give up after so long (default: when no rank answers, or none is left)"),
     {0},
 };
 

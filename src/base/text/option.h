@@ -41,6 +41,42 @@ struct option {
     const char *alias_value;
 };
 
+/* How a line of a table is written: the name, the offset of the field, what its kind needs, the
+ * help; behind the help what few have: .letter = 'n', .is_of_page = true. PARSED_OPTION(…,
+ * step_range, …) parses by parse_step_range, and step_range_accepted says what is accepted. */
+#define FLAG_OPTION(name_, field, ...)                                           \
+    {                                                                            \
+        .name = name_, .kind = OPTION_FLAG, .offset = field, .help = __VA_ARGS__ \
+    }
+#define NEGATED_OPTION(name_, field, ...)                                           \
+    {                                                                               \
+        .name = name_, .kind = OPTION_NEGATED, .offset = field, .help = __VA_ARGS__ \
+    }
+#define TEXT_OPTION(name_, field, what, ...)                                                      \
+    {                                                                                             \
+        .name = name_, .kind = OPTION_TEXT, .metavar = what, .offset = field, .help = __VA_ARGS__ \
+    }
+#define INTEGER_OPTION(name_, field, what, least, most, ...)                                       \
+    {                                                                                              \
+        .name = name_, .kind = OPTION_INTEGER, .metavar = what, .offset = field, .minimum = least, \
+        .maximum = most, .help = __VA_ARGS__                                                       \
+    }
+#define CHOICE_OPTION(name_, field, what, words, ...)                                             \
+    {                                                                                             \
+        .name = name_, .kind = OPTION_CHOICE, .metavar = what, .offset = field, .choices = words, \
+        .help = __VA_ARGS__                                                                       \
+    }
+#define ALIAS_OPTION(name_, option, value, ...)                                        \
+    {                                                                                  \
+        .name = name_, .kind = OPTION_ALIAS, .alias_of = option, .alias_value = value, \
+        .help = __VA_ARGS__                                                            \
+    }
+#define PARSED_OPTION(name_, field, what, parsed, ...)                             \
+    {                                                                              \
+        .name = name_, .kind = OPTION_PARSED, .metavar = what, .offset = field,    \
+        .parse = parse_##parsed, .accepts = parsed##_accepted, .help = __VA_ARGS__ \
+    }
+
 /* Takes the options out of `arguments` ([*count], as in main without the program's name) and stores
  * them in `settings`, a struct whose fields options[].offset names; what is left, the operands, is
  * moved to the front and counted in *count. "--" ends the options, "-" is an operand. Errors are

@@ -27,34 +27,20 @@ static bool parse_range(const char *text, void *field)
     return sscanf(text, "%" SCNd64 "-%" SCNd64, &range[0], &range[1]) == 2;
 }
 
+static const char range_accepted[] = "two numbers: 3-5";
 static const char *const formats[] = {"text", "json", NULL};
 
-#define FIELD(name) .offset = offsetof(struct settings, name)
+#define FIELD(name) offsetof(struct settings, name)
 
 static const struct option options[] = {
-    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, FIELD(is_quiet)},
-    {.name = "no-bar", .kind = OPTION_NEGATED, FIELD(has_bar)},
-    {.name = "top",
-     .letter = 'n',
-     .kind = OPTION_INTEGER,
-     .metavar = "N",
-     .minimum = 0,
-     .maximum = 50,
-     FIELD(top)},
-    {.name = "format", .kind = OPTION_CHOICE, .metavar = "NAME", .choices = formats, FIELD(format)},
-    {.name = "json", .kind = OPTION_ALIAS, .alias_of = "format", .alias_value = "json"},
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_TEXT,
-     .metavar = "FILE",
-     .is_of_page = true,
-     FIELD(output)},
-    {.name = "range",
-     .kind = OPTION_PARSED,
-     .metavar = "A-B",
-     .parse = parse_range,
-     .accepts = "two numbers: 3-5",
-     FIELD(range)},
+    FLAG_OPTION("quiet", FIELD(is_quiet), "say less", .letter = 'q'),
+    NEGATED_OPTION("no-bar", FIELD(has_bar), "no bar"),
+    INTEGER_OPTION("top", FIELD(top), "N", 0, 50, "rows", .letter = 'n'),
+    CHOICE_OPTION("format", FIELD(format), "NAME", formats, "how to print"),
+    ALIAS_OPTION("json", "format", "json", "short for --format json"),
+    TEXT_OPTION("output", FIELD(output), "FILE", "write to FILE", .letter = 'o',
+                .is_of_page = true),
+    PARSED_OPTION("range", FIELD(range), "A-B", range, "from A to B"),
     {0},
 };
 
