@@ -22,7 +22,7 @@ from source_files import ROOT, finish
 # Figure, the limit that holds today, and the goal. Higher is better only where the key stands in AT_LEAST.
 LIMITS: dict[str, tuple[float, float]] = {
     "rooms in src/": (16, 16),
-    "commands/: lines": (5690, 5000),
+    "commands/: lines": (5194, 5000),
     "commands/: .c files": (27, 25),
     "commands/: rooms included": (10, 10),
     "floors": (8, 8),
@@ -40,7 +40,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "binary searches by hand outside base/": (0, 0),
     "abort() outside base/": (0, 0),
     "function names defined more than once": (9, 20),
-    "headers with one user beside their own .c": (26, 20),
+    "headers with one user beside their own .c": (25, 20),
     "comment lines in .c, %": (3.3, 8),
     ".c files in src": (620, 400),
     "lines of .c in src": (135100, 82000),
