@@ -14,12 +14,16 @@ struct chaining {
     uint32_t *last_call; /* [tasks]: the last communication kernel on the way, or NO_TASK */
 };
 
+/* Work that leaves room for others (TASK_ROOM) stands for a call too, but has no class of its
+ * own here: only the kernel's task ends a chain. */
 static bool is_call(const struct trace_graph *graph, uint32_t task)
 {
     return graph->tasks[task].kind == TASK_DEVICE &&
            graph->ledger->classes[graph->tasks[task].event] == KERNEL_COMMUNICATION;
 }
 
+/* What a chain was made of is asked by people who would shorten it, so launches are told apart
+ * from the host's own work, and copies from kernels. */
 static enum chain_part part_of_work(const struct trace_graph *graph, const struct trace_task *task)
 {
     switch ((enum trace_task_kind)task->kind) {
@@ -77,7 +81,9 @@ static void sum_task(struct chaining *chaining, uint32_t task)
         chaining->last_call[task] = task;
 }
 
-/* From the end of the last call before `task`, or from the start, to the end of `task`. */
+/* From the end of the last call before `task`, or from the start, to the end of `task`. The
+ * difference of two sums is the chain between, as the sums along the tree only grow from call to
+ * task. A chain that no call begins starts with the trace. */
 static struct call_chain chain_until(const struct chaining *chaining, uint32_t task,
                                      const int32_t *call_of_event)
 {
@@ -92,7 +98,9 @@ static struct call_chain chain_until(const struct chaining *chaining, uint32_t t
     return chain;
 }
 
-/* The communication kernels of the device by start; [device_count], -1 of others. */
+/* The communication kernels of the device by start; [device_count], -1 of others. The same order
+ * and the same choice as make_digest's collect_calls: call k here is call k of the digest, which
+ * is what joins chains of several ranks. */
 static int32_t *number_calls(struct call_chains *chains, const struct trace_graph *graph)
 {
     const struct trace *trace = graph->trace;
@@ -107,6 +115,9 @@ static int32_t *number_calls(struct call_chains *chains, const struct trace_grap
     return numbers;
 }
 
+/* The chain of a call ends where the call begins, so the call's own duration is not in it: how
+ * long it lasts is decided by all ranks together, and is added where they are joined
+ * (ranks_path.c). */
 static void fill_chains(struct call_chains *chains, const struct chaining *chaining,
                         const int32_t *call_of_event)
 {
@@ -119,6 +130,7 @@ static void fill_chains(struct call_chains *chains, const struct chaining *chain
 
         if (call_of_event[i] < 0)
             continue;
+        /* Outside of the steps nothing was replayed. */
         chain->call = CHAIN_NOT_KNOWN;
         if (task == NO_EVENT)
             continue;
@@ -126,6 +138,7 @@ static void fill_chains(struct call_chains *chains, const struct chaining *chain
         *chain = chain_until(chaining, before, call_of_event);
         add_wait(chaining, task, before, chain->parts_ns);
     }
+    /* One more than there are calls: from the last call to the end of the steps. */
     chains->chains[chains->call_count] =
         chain_until(chaining, timed_tasks_last(&chaining->tasks), call_of_event);
 }

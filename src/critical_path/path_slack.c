@@ -26,7 +26,8 @@ struct slack_sums {
 
 /* Of each of trace->device, the slack of its work: that of its own task, or of the task that stands
  * for it until it leaves room for others. INT64_MAX: not in the graph.
- * large_array_free() it. */
+ * large_array_free() it. The least of the two tasks counts: the kernel may be late by no more
+ * than what is behind either of them. */
 static int64_t *slack_of_events(const struct steps_path *path)
 {
     const struct trace_graph *graph = path->graph;
@@ -45,6 +46,9 @@ static int64_t *slack_of_events(const struct steps_path *path)
     return slacks_ns;
 }
 
+/* Called twice for all pieces, first to count, then to fill: the slacks of one id lie side by
+ * side then, in one block and without a list per id. A piece outside of all steps has no time
+ * in them and does not count. */
 static void path_slack_take_piece(struct slack_sums *sums, uint32_t id, int64_t slack_ns,
                                   const int64_t range_ns[2])
 {
@@ -62,6 +66,8 @@ static void path_slack_take_piece(struct slack_sums *sums, uint32_t id, int64_t 
         row->least_ns = slack_ns;
 }
 
+/* By the recorded times of the event, not those of its task: a kernel that leaves room is two
+ * tasks and one kernel. */
 static void collect_device_pieces(struct slack_sums *sums)
 {
     const struct trace *trace = sums->path->graph->trace;
@@ -76,6 +82,8 @@ static void collect_device_pieces(struct slack_sums *sums)
     }
 }
 
+/* Host tasks have no event of their own: their pieces are where the pinned graph has them.
+ * Durations of 0 are hand-overs, which nobody sees on a track. */
 static void collect_host_pieces(struct slack_sums *sums)
 {
     const struct steps_path *path = sums->path;
@@ -102,7 +110,8 @@ struct slack_names {
     const struct trace *trace; /* NULL: rows are of tracks */
 };
 
-/* Numbers of names depend on the order of the events in the file. */
+/* Numbers of names depend on the order of the events in the file. Numbers of names depend on the
+ * order of the events in the file, so equals are sorted by the text. */
 static int path_slack_longest_first(const void *left, const void *right, void *context)
 {
     const struct slack_row *a = left, *b = right;
@@ -132,7 +141,8 @@ static int64_t *path_time_of(const struct steps_path *path, bool is_by_name, siz
     return times_ns;
 }
 
-/* Puts the slacks of each id side by side; large_array_free() them. */
+/* Puts the slacks of each id side by side; large_array_free() them. `next` of an id ends where
+ * the next id begins: after the second pass next - count is its first. */
 static void sort_slacks(struct slack_sums *sums, size_t id_count)
 {
     size_t place = 0;
@@ -167,6 +177,8 @@ static void path_slack_fill_rows(struct slack_rows *rows, const struct slack_sum
     qsort_r(rows->rows, rows->count, sizeof *rows->rows, path_slack_longest_first, &names);
 }
 
+/* Per row the least and the median: the least says how soon a speed-up of others makes it
+ * critical, the median whether that is so for all of its calls or for one. */
 static void make_rows(struct slack_rows *rows, const struct steps_path *path, bool is_by_name)
 {
     const struct trace *trace = path->graph->trace;

@@ -49,6 +49,8 @@ static void pin_task(struct pinned_steps *pinned, uint32_t at, int64_t ready_ns)
     int64_t latest_arrival_ns = pinned->delays_ns[at];
 
     switch ((enum trace_task_kind)task->kind) {
+    /* A need that ended later than the task did (clocks, or an edge that is a guess) must not
+     * push the recording: the task then starts when it ended, with no duration. */
     case TASK_HOST:
     case TASK_CALL:
     case TASK_SYNC:
@@ -60,10 +62,13 @@ static void pin_task(struct pinned_steps *pinned, uint32_t at, int64_t ready_ns)
         if (ready_ns + duration_ns > latest_arrival_ns)
             duration_ns = latest_arrival_ns > ready_ns ? latest_arrival_ns - ready_ns : 0;
         break;
+    /* The one time that a recording is sure of. If the needs were ready later than it began,
+     * the delay is negative, and the path goes through the need all the same. */
     case TASK_DEVICE:
     case TASK_ROOM:
         start_ns = recorded_start_ns(pinned->graph, task);
         break;
+    /* A wait has no time of its own: it ends when the last of its needs does. */
     case TASK_WAIT:
         break;
     }

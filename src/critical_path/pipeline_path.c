@@ -17,11 +17,16 @@ struct following {
     int64_t *slacks_ns;     /* [ops] */
 };
 
+/* A worker is one stage of one data-parallel rank: rows are by (data rank, stage), stages of
+ * one rank side by side. */
 static size_t worker_of(const struct pipeline_job *job, const struct pipeline_op *op)
 {
     return (size_t)op->data_rank * job->stage_count + op->stage;
 }
 
+/* Each step is measured by itself: its path ends with its own last operation, and an
+ * operation's slack is towards the end of its step, as work of the next step cannot make up
+ * for a late one. Of operations that end together the first in the file counts. */
 static void pipeline_path_find_ends(struct following *following)
 {
     const struct pipeline_job *job = following->job;
@@ -121,6 +126,10 @@ static void pipeline_path_fill_rows(struct following *following)
     find_slacks(following->out->workers, workers, following, worker_of);
 }
 
+/* The critical path of the replay with recorded durations, in which waits are those that the
+ * order of the pipeline demands: what is left of a step beside its path is bubbles, and of
+ * operations off the path the slack says how much longer they could take. O(operations) per
+ * step, since following a path looks at its own tasks only. */
 void find_pipeline_path(struct pipeline_path *path, struct pipeline_replay *simulation)
 {
     static const struct op_choice everything = {.data_rank = -1, .stage = -1};
@@ -131,6 +140,7 @@ void find_pipeline_path(struct pipeline_path *path, struct pipeline_replay *simu
 
     replayed_step_times(simulation, &everything, simulation->recorded_ns, simulation->recorded_ns,
                         &times);
+    /* Replayed for what it leaves in `simulation` (starts and ends), not for the step times. */
     step_times_clear(&times);
     path->kinds = require_memory(calloc(PIPELINE_KIND_COUNT, sizeof *path->kinds));
     path->workers = require_memory(calloc(workers + 1, sizeof *path->workers));

@@ -39,7 +39,9 @@ static const struct path_piece *piece_at(const struct host_intervals *intervals,
     return &intervals->pieces[intervals->chosen[at]];
 }
 
-/* The first stretch that ends after `time_ns` is the next one. */
+/* The first stretch that ends after `time_ns` is the next one. Intervals are in order of time
+ * and disjoint: `first` moves forward alone, so a whole thread is split in O(events +
+ * intervals). */
 static void pass_intervals(struct splitting *splitting, int64_t time_ns)
 {
     const struct host_intervals *all = splitting->intervals;
@@ -51,6 +53,9 @@ static void pass_intervals(struct splitting *splitting, int64_t time_ns)
         }
 }
 
+/* Hands the time from what is given out to `until_ns` to the event, cut where intervals begin
+ * and end: an event may lie in several of them, and an interval across several events. Time
+ * outside of the intervals goes to nobody. */
 static void give_out(struct splitting *splitting, struct open_event *open, int64_t until_ns)
 {
     int64_t from_ns = splitting->reached_ns;
@@ -95,6 +100,9 @@ static void go_on(struct splitting *splitting, int64_t until_ns)
     give_out(splitting, NULL, until_ns);
 }
 
+/* The class of lowest number explains most (as in host_activity_walk): an operator inside of a
+ * data loader's range is still loading. Then the time is that of the outer event, which
+ * `owner` finds, so that one event is counted once however many lie in it. */
 static void open_event(struct splitting *splitting, struct host_activity *activity, uint32_t index)
 {
     const struct event *event = &activity->trace->host[index];
@@ -157,6 +165,8 @@ const struct path_group_description path_groups[PATH_GROUP_COUNT] = {
 #undef PATH_GROUP
 };
 
+/* The same order as the accounts of the ledger, so that a kind's time on the path can be held
+ * against its account. */
 enum path_kind path_kind_of_device(enum kernel_class class)
 {
     if (class == KERNEL_COMMUNICATION)
@@ -213,7 +223,9 @@ struct finding_path {
 
 /* ---- sums ---- */
 
-/* The first step that ends after `time_ns`. `*last`: where the last question was answered. */
+/* The first step that ends after `time_ns`. `*last`: where the last question was answered.
+ * Pieces come nearly in order of time: mostly the last answer is right, and two comparisons
+ * tell; else a binary search. */
 static uint32_t step_ending_after(const struct ledger *ledger, int64_t time_ns, uint32_t *last)
 {
     if (*last >= ledger->step_count || ledger->steps[*last].window.end_ns <= time_ns ||
@@ -236,6 +248,8 @@ static int64_t steps_path_shared_ns(const struct step_window *window, const int6
     return end_ns > start_ns ? end_ns - start_ns : 0;
 }
 
+/* What is asked for lies in one step nearly always; the loop is for what crosses a boundary or
+ * lies between two. */
 int64_t time_in_steps_ns(const struct ledger *ledger, const int64_t range_ns[2], uint32_t *last)
 {
     int64_t sum_ns = 0;
@@ -248,6 +262,8 @@ int64_t time_in_steps_ns(const struct ledger *ledger, const int64_t range_ns[2],
     return sum_ns;
 }
 
+/* Both numbers fit into 32 bits (a trace has fewer tracks than events), and PATH_KIND_COUNT
+ * kinds a track keep track and kind apart. */
 static uint64_t sum_key(enum path_kind kind, uint32_t name, uint32_t track)
 {
     return pair_key(name, track * PATH_KIND_COUNT + (uint32_t)kind);
@@ -262,6 +278,7 @@ uint32_t steps_path_sum_of_event(const struct steps_path *path, uint32_t event)
                          sum_key(path_kind_of_device(class), work->name, work->track));
 }
 
+/* Sums are found by number, never by address, as the array moves when it grows. */
 static struct path_sum *steps_path_sum_of(struct steps_path *path, enum path_kind kind,
                                           uint32_t name, uint32_t track)
 {
@@ -275,7 +292,9 @@ static struct path_sum *steps_path_sum_of(struct steps_path *path, enum path_kin
     return &path->sums[place];
 }
 
-/* The same, without asking the map where the sum was used a short while ago. */
+/* The same, without asking the map where the sum was used a short while ago. A path has some ten
+ * kinds of segments again and again: a small table in front of the map, where a wrong guess
+ * costs a look into the map and nothing else. */
 static struct path_sum *seen_sum(struct finding_path *finding, enum path_kind kind, uint32_t name,
                                  uint32_t track)
 {
@@ -398,6 +417,9 @@ static bool is_work_of_thread(const struct steps_path *path, size_t index)
     return piece->part == PIECE_WORK && path->graph->tasks[piece->task].track != NO_EVENT;
 }
 
+/* Threads' own work is left to split_threads, which needs its pieces in order of the thread;
+ * the rest is known from the piece itself. Times are added to sums by name and track, and to
+ * each step's kinds. */
 static void attribute_links(struct finding_path *finding)
 {
     struct steps_path *path = finding->path;
@@ -424,6 +446,8 @@ static void attribute_links(struct finding_path *finding)
 
 /* ---- links of threads ---- */
 
+/* The runtime's call is a launch where it launched something that the path waits for, a
+ * synchronization where it waited; other calls of the runtime are overhead. */
 static enum path_kind kind_of_part(const struct split_piece *piece, enum host_class class)
 {
     if (class == HOST_RUNTIME && piece->task_kind == TASK_CALL)
@@ -433,6 +457,8 @@ static enum path_kind kind_of_part(const struct split_piece *piece, enum host_cl
     return path_kind_of_host(class);
 }
 
+/* A piece of a thread is drawn in one color: that of the kind that it was in for the longest
+ * single part. */
 static void steps_path_take_part(void *context, const struct host_part *part)
 {
     struct finding_path *finding = context;
@@ -457,7 +483,9 @@ static void steps_path_take_part(void *context, const struct host_part *part)
     }
 }
 
-/* Pieces of threads by thread: those of `track` end before first[track + 1]; free() both. */
+/* Pieces of threads by thread: those of `track` end before first[track + 1]; free() both. A
+ * counting sort: pieces of one thread stay in their order, which is that of time. first[track]
+ * counts up to the end of the track while they are placed, and so is its beginning once all are. */
 static uint32_t *sort_by_thread(const struct steps_path *path, size_t **first)
 {
     const struct trace_graph *graph = path->graph;
@@ -497,7 +525,8 @@ static void split_threads(struct finding_path *finding)
     free(first);
 }
 
-/* Time of a step before the first link or after the last: nothing tells of it. */
+/* Time of a step before the first link or after the last: nothing tells of it. By subtraction,
+ * so that the kinds of a step sum to its duration, as the accounts of the ledger do. */
 static void attribute_rest(struct finding_path *finding)
 {
     const struct ledger *ledger = finding->ledger;
@@ -520,6 +549,9 @@ static void attribute_rest(struct finding_path *finding)
 
 /* ---- all ---- */
 
+/* The path is found in the pinned graph (pinned_steps.c), thus in recorded times: it says what
+ * decided the end of this run. Marks of steps are left out of the host's activity, since they
+ * lie around everything and explain nothing. */
 void find_steps_path(struct steps_path *path, const struct trace_graph *graph)
 {
     const struct ledger *ledger = graph->ledger;
@@ -544,6 +576,7 @@ void find_steps_path(struct steps_path *path, const struct trace_graph *graph)
     host_activity_clear(&finding.activity);
 }
 
+/* Several analyses ask for the path of one rank: it is found once and shared. */
 const struct steps_path *steps_path_of(struct steps_path *shared, struct steps_path *own,
                                        const struct trace_graph *graph)
 {

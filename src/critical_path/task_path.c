@@ -42,6 +42,7 @@ static int64_t later_of(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Of tasks that end together the first: any of them has a path of the same length. */
 uint32_t timed_tasks_last(const struct timed_tasks *tasks)
 {
     uint32_t last = NO_TASK;
@@ -68,6 +69,8 @@ static void task_path_add_piece(struct task_path *path, struct path_piece piece)
     LARGE_ARRAY_ADD(path->pieces, path->count, piece);
 }
 
+/* Exact equality is right here: ready_ns was computed as the largest of these very ends, so
+ * one of them is equal to the nanosecond unless the floor decided. */
 uint32_t task_waited_for(const struct timed_tasks *tasks, uint32_t task)
 {
     const struct task_graph *graph = tasks->graph;
@@ -95,7 +98,9 @@ static size_t *task_path_find_runs(const struct task_graph *graph)
     return runs;
 }
 
-/* Of the tasks that begin together with `task`, the one that was ready last. */
+/* Of the tasks that begin together with `task`, the one that was ready last. A group (one
+ * collective of all its ranks) begins when the last of its tasks is ready: from there the path
+ * goes on, in that rank. */
 static uint32_t last_to_come(const struct timed_tasks *tasks, const size_t *runs, uint32_t task)
 {
     const struct task_graph *graph = tasks->graph;
@@ -133,6 +138,8 @@ void find_task_path(struct task_path *path, const struct timed_tasks *tasks)
             task_path_earlier_of(tasks->ends_ns[task] - tasks->durations_ns[task], at_ns);
         uint32_t before;
 
+        /* Pinned delays may be negative, and times before the first moment are not of the
+         * graph: each piece is clipped so that the pieces still join. */
         begin_ns = later_of(begin_ns, 0);
         task_path_add_piece(path,
                             (struct path_piece){begin_ns, at_ns, task, waiting, PIECE_WORK, 0});
@@ -174,6 +181,9 @@ static void bound_needs(const struct timed_tasks *tasks, uint32_t task, int64_t 
     }
 }
 
+/* Backward over runs of the order: all of what a run's tasks hand over must be known before,
+ * which the reverse of a topological order gives. The tasks of one run begin together, so the
+ * earliest of their latest starts binds them all. */
 void find_task_slack(int64_t *slacks_ns, const struct timed_tasks *tasks)
 {
     const struct task_graph *graph = tasks->graph;

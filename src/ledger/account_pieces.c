@@ -17,6 +17,9 @@ struct walk {
     size_t cursor; /* in ledger->timeline */
 };
 
+/* Neighbors of one account and one step become one piece, so that a step has no more pieces
+ * than changes of its account: kernels of one account that follow each other at once would
+ * else each be drawn. */
 static void account_pieces_add_piece(struct walk *walk, enum account account, int64_t start_ns,
                                      int64_t end_ns)
 {
@@ -60,6 +63,9 @@ static void add_gap(struct walk *walk, int64_t start_ns, int64_t end_ns)
     account_pieces_add_piece(walk, ACCOUNT_IDLE_LAUNCH, launch_ns, end_ns);
 }
 
+/* The same walk as attribute_step's, over the same changes and with the same order of classes:
+ * the pieces of an account sum to its time in the ledger, to the nanosecond. It is done again
+ * only where somebody draws the pieces, since the sums alone need no memory per change. */
 static void account_pieces_walk_step(struct walk *walk)
 {
     const struct class_timeline *timeline = &walk->ledger->timeline;
@@ -83,6 +89,7 @@ static void account_pieces_walk_step(struct walk *walk)
         if (next < timeline->count && timeline->changes[next].start_ns <= time_ns)
             at = next;
     }
+    /* Steps are in order of time: the next search begins where this one ended. */
     walk->cursor = at == SIZE_MAX ? 0 : at;
 }
 
@@ -93,6 +100,8 @@ static void choose_cpu_thread(struct walk *walk, const struct trace *trace)
         walk->work.main_thread = busiest_thread(trace);
 }
 
+/* The host's activity is built once more with the same names left out as in the ledger; what
+ * the ledger built already is borrowed where neither leaves anything out (host_activity_know). */
 void find_account_pieces(struct account_pieces *pieces, const struct trace *trace,
                          const struct ledger *ledger)
 {

@@ -35,6 +35,9 @@ enum {
     DATA_LOADING, /* inside the data loader: idle for the step, whatever runs in it */
 };
 
+/* Loaders that pin memory copy on a thread of their own, others inside the step's own loading
+ * range: either says that the copy brings a batch. Without its launch a copy stays a plain
+ * copy. */
 static bool is_input_copy(struct host_activity *activity, uint32_t index, uint32_t step_thread)
 {
     const struct trace *trace = activity->trace;
@@ -84,6 +87,7 @@ struct intervals {
     size_t count;
 };
 
+/* Data loading gets no interval: the step is idle in it, and the gap's cause says why. */
 static void device_timeline_add_interval(struct intervals *intervals, struct interval interval)
 {
     if (interval.start_ns >= interval.end_ns || interval.class == DATA_LOADING)
@@ -173,6 +177,10 @@ static bool holds_operators(const struct trace *trace, uint32_t thread, uint32_t
     return false;
 }
 
+/* Each instant of a thread goes to its innermost operator: events come sorted by start with
+ * the outer first, so a stack of the open ones suffices, and each is pushed and closed once.
+ * O(events). An event that begins before the last reached moment (clocks of a damaged file)
+ * adds nothing, since reached_ns only grows. */
 static void cut_thread(const struct trace *trace, uint32_t thread,
                        const struct optimizer_time *optimizer, struct intervals *intervals)
 {
@@ -194,6 +202,8 @@ static void cut_thread(const struct trace *trace, uint32_t thread,
             continue;
         if (class == NO_WORK || open.depth == OPEN_OPERATORS_MAX)
             continue;
+        /* As for kernels (classify_device_events): the optimizer's own matmuls (Muon, Shampoo)
+         * stay matmuls, since their FLOPs are counted as such. */
         if (class < KERNEL_COMMUNICATION && !kernel_class_is_matrix((enum kernel_class) class) &&
             is_optimizer_time(optimizer, thread, event->start_ns))
             class = KERNEL_OPTIMIZER;
@@ -227,6 +237,7 @@ static void build_cpu_timeline(struct class_timeline *timeline, const struct tra
             cut_thread(trace, i, &optimizer, &intervals);
     }
     optimizer_time_clear(&optimizer);
+    /* The timeline wants its events in order of their starts, and each thread gave its own. */
     if (intervals.count)
         qsort(intervals.items, intervals.count, sizeof(*intervals.items), compare_intervals);
     for (size_t i = 0; i < intervals.count; i++)
@@ -276,6 +287,7 @@ static void credit(struct watched_gap *watched, const struct event *events, int6
         watched->reached_ns = until_ns;
 }
 
+/* From the launch on, the gap is the launch's latency, which no event of the host explains. */
 static int64_t host_part_end_ns(const struct trace *trace, const struct idle_gap *gap)
 {
     if (gap->launch != NO_EVENT && trace->host[gap->launch].start_ns < gap->end_ns)
@@ -320,7 +332,9 @@ static void show_event(struct host_activity *activity, struct watched_gap *watch
         watched->open[watched->depth++] = index;
 }
 
-/* `watched`: the gaps of one thread, in order; they do not overlap. */
+/* `watched`: the gaps of one thread, in order; they do not overlap. A sweep of events and gaps,
+ * both in order of their starts: gaps that ended before an event can meet no later one, so
+ * `first` only moves forward, and an event is shown to the gaps that it reaches into alone. */
 static void watch_thread(struct host_activity *activity, struct watched_gap *watched, size_t count)
 {
     const struct trace *trace = activity->trace;
@@ -376,6 +390,9 @@ struct attribution {
     size_t cursor; /* in ledger->timeline */
 };
 
+/* A copy or memset beside compute is counted here, too, though its account is compute: the
+ * sums of communication and copies are of all their time, of which the accounts have the
+ * exposed part. */
 static const uint32_t communication_mask = (uint32_t)1 << KERNEL_COMMUNICATION;
 static const uint32_t copy_mask = (uint32_t)1 << KERNEL_COPY | (uint32_t)1 << LEDGER_DATA_COPY;
 static const uint32_t memset_mask = (uint32_t)1 << KERNEL_MEMSET;
@@ -385,6 +402,8 @@ uint32_t ledger_compute_mask(void)
     return ((uint32_t)1 << (KERNEL_COMPUTE_OTHER + 1)) - 1;
 }
 
+/* The order of the classes is the order of the accounts, see attribute_work: the lowest bit of
+ * a mask decides for the whole stretch. */
 enum account ledger_account_of_class(unsigned class)
 {
     if (class == LEDGER_DATA_COPY)
@@ -401,6 +420,8 @@ static void attribute_work(struct step_ledger *step, uint32_t mask, int64_t ns)
 {
     unsigned class = (unsigned)__builtin_ctz(mask);
 
+    /* The lowest class that is open: compute, then communication, then copies. What runs
+     * beside it is hidden behind it, and each nanosecond has one account only. */
     step->account_ns[ledger_account_of_class(class)] += ns;
     step->class_ns[class == LEDGER_DATA_COPY ? KERNEL_COPY : class] += ns;
     step->busy_ns += ns;
@@ -415,6 +436,8 @@ static void attribute_work(struct step_ledger *step, uint32_t mask, int64_t ns)
         step->memset_ns += ns;
 }
 
+/* Longest first, then the earliest: which of equal gaps are kept must not hang on the heap's
+ * order. */
 static bool is_worse(const struct idle_gap *a, const struct idle_gap *b)
 {
     int64_t a_ns = a->end_ns - a->start_ns;
@@ -445,6 +468,8 @@ static void keep_gap(struct ledger *ledger, const struct idle_gap *gap)
     if (ledger->worst_gap_count < WORST_GAPS_MAX) {
         ledger->worst_gaps[ledger->worst_gap_count++] = *gap;
         if (ledger->worst_gap_count == WORST_GAPS_MAX) {
+            /* A heap at once, in O(n), rather than one insertion after the other: traces with
+             * few gaps never pay for it. */
             for (uint32_t at = WORST_GAPS_MAX / 2; at-- > 0;)
                 sink(ledger->worst_gaps, WORST_GAPS_MAX, at);
         }
@@ -475,6 +500,9 @@ static void attribute_step(struct attribution *attribution, uint32_t index)
     int64_t time_ns = step->window.start_ns;
     size_t at = class_timeline_at(timeline, time_ns, attribution->cursor);
 
+    /* Each turn takes the time to the next change or to the step's end: it ends since changes
+     * are strictly later than each other. The parts are disjoint and cover the window, which
+     * is why the accounts sum to its duration (check_step). */
     while (time_ns < step->window.end_ns) {
         size_t next = at == SIZE_MAX ? 0 : at + 1;
         uint32_t mask = at == SIZE_MAX ? 0 : timeline->changes[at].mask;
@@ -493,6 +521,8 @@ static void attribute_step(struct attribution *attribution, uint32_t index)
     attribution->cursor = at == SIZE_MAX ? 0 : at;
 }
 
+/* Asked in release builds, too: a ledger that does not add up must end the program rather than
+ * be printed. */
 static void check_step(const struct step_ledger *step)
 {
     int64_t sum_ns = 0;
@@ -546,6 +576,9 @@ static void finish_worst_gaps(struct attribution *attribution)
     find_gap_events(attribution->activity, ledger->worst_gaps, ledger->worst_gap_count);
 }
 
+/* Of several devices in one file (one process that drives two, or a merged trace) the one with
+ * the most events is the one that is meant most likely; a tie goes to the first, as devices
+ * are sorted. */
 static int32_t choose_device(const struct trace *trace, int32_t wanted)
 {
     const struct device *best = NULL;
@@ -578,6 +611,8 @@ static void build_timeline(struct attribution *attribution)
 {
     struct ledger *ledger = attribution->ledger;
     const struct trace *trace = attribution->trace;
+    /* Steps of one trace are marked by one thread (keep_one_thread), so the first one's stands
+     * for all. */
     uint32_t step_thread = ledger->step_count ? ledger->steps[0].window.track : NO_EVENT;
 
     if (ledger->is_cpu_only) {
@@ -609,6 +644,8 @@ void attribute_steps(struct ledger *ledger, const struct trace *trace,
         find_steps_by_pattern(&windows, trace, options->step_pattern);
     else
         find_step_windows(&windows, trace, options->choice, ledger->device);
+    /* Before steps are chosen by number: which clock fits is measured on all steps, so that a
+     * range of steps is shown by the same clock as the whole. */
     ledger->clocks = choose_step_clock(&windows, trace, ledger->device, options->clock);
     step_ledger_choose_steps(ledger, &windows, options);
     ledger->activity = require_memory(calloc(1, sizeof *ledger->activity));

@@ -60,6 +60,10 @@ const char *collective_kind_title(enum collective_kind kind)
     return kinds[kind].title;
 }
 
+/* "reduce" is in "allreduce" and "reducescatter", so it is asked last; the table's order is
+ * the order of the search. Without '_' and '-' one part fits ncclDevKernel_AllReduce,
+ * all_reduce and all-reduce. Behind '(' are a kernel's arguments, whose types may have such
+ * words. */
 enum collective_kind collective_kind_of_name(const char *name)
 {
     char plain[128];
@@ -100,6 +104,8 @@ int64_t element_type_bytes(int element_type)
     return element_types[element_type].bytes;
 }
 
+/* What the recorder counted itself goes before the product; an overflow is "not known", no
+ * number. */
 int64_t collective_bytes(const struct collective_call *call)
 {
     int64_t bytes;
@@ -112,6 +118,8 @@ int64_t collective_bytes(const struct collective_call *call)
     return bytes;
 }
 
+/* Powers of two: class k + 1 holds the sizes from 2^(k-1) to 2^k - 1; 0 is "not known", 1 is
+ * empty. */
 uint32_t message_size_class(int64_t bytes)
 {
     if (bytes < 0)
@@ -119,6 +127,9 @@ uint32_t message_size_class(int64_t bytes)
     return bytes == 0 ? 1 : 65u - (uint32_t)__builtin_clzll((unsigned long long)bytes);
 }
 
+/* The factors of nccl-tests (doc/PERFORMANCE.md, "Bus Bandwidth"): what crosses the slowest
+ * link at least, over the message, whatever the algorithm. Two ranks reduce with 1, many with
+ * almost 2. 0 says that the kind has no such factor; the caller then gives no bus bandwidth. */
 double collective_bus_factor(enum collective_kind kind, int64_t group_size)
 {
     double n = (double)group_size;
@@ -175,6 +186,10 @@ static void collective_call_close_bracket(struct shape_reader *reader)
     reader->depth--;
 }
 
+/* An operator's inputs are lists of lists ("[[[1024,8],[16]],[]]"): an entry of depth 1 may be
+ * one tensor or a list of tensors, whose elements are summed, as a coalesced collective sends
+ * them all. Numbers too large for 63 bits make the whole unknown, for the text comes from a
+ * file. */
 int64_t largest_tensor(const char *shapes, uint32_t *index)
 {
     struct shape_reader reader = {.product = -1};
@@ -233,6 +248,7 @@ static void parse_metadata(struct collective_call *call, const struct trace *tra
     call->elements =
         detail->in_elements > detail->out_elements ? detail->in_elements : detail->out_elements;
     call->element_type = find_element_type(type, strlen(type));
+    /* A recorder that does not know the group writes 0. */
     if (detail->group_size > 0)
         call->group_size = detail->group_size;
 }
@@ -265,6 +281,8 @@ static bool is_collective_operator(const char *name)
     return has_prefix(name, "c10d::") || has_prefix(name, "_c10d_functional::");
 }
 
+/* Names of ranges that lie around launches for other reasons ("forward") must not say the
+ * kind. */
 static bool is_about_collectives(const struct event *event, const char *name)
 {
     return (event->kind == EVENT_OPERATOR || event->kind == EVENT_ANNOTATION) &&
@@ -323,6 +341,8 @@ static void ask_launching_thread(struct collective_call *call, const struct trac
         const struct event *event = &trace->host[i];
         const char *name = trace_text(trace, event->name);
 
+        /* Ended before the launch did: not around it. Walking back over starts meets inner
+         * ranges first. */
         if (event_end_ns(event) < event_end_ns(call_event) || !is_about_collectives(event, name))
             continue;
         if (trace->details[event->detail].collective_calls > 0) {
@@ -343,6 +363,9 @@ static void ask_launching_thread(struct collective_call *call, const struct trac
     }
 }
 
+/* Metadata on the kernel itself (PyTorch >= 2.2 writes it there) is of this very call; else
+ * what is open around the launch is asked; the kernel's own name is last, as one NCCL kernel
+ * serves several kinds (send and receive make up all-to-all). */
 struct collective_call describe_collective(const struct trace *trace, uint32_t device_event)
 {
     struct collective_call call = {.kind = COLLECTIVE_OTHER,

@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 
+/* Prefix sums over the changes: the time of any range is then two searches and a difference,
+ * where each collective of each step asks for ranges of its own. O(changes) once, 8 bytes a
+ * change. */
 void free_time_init(struct free_time *time, const struct class_timeline *timeline, uint32_t classes)
 {
     *time = (struct free_time){.timeline = timeline, .classes = classes};
@@ -45,6 +48,8 @@ int64_t free_time_between(struct free_time *time, int64_t start_ns, int64_t end_
     size_t hint = time->hint;
     int64_t free_ns = free_until(time, end_ns) - before_ns;
 
+    /* The end of one range lies far ahead of the next one's start where ranges overlap; the
+     * start moves steadily, so it is the better hint. */
     time->hint = hint;
     return free_ns;
 }

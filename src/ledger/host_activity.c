@@ -111,6 +111,8 @@ static enum host_class event_class(const struct trace *trace, const struct event
         return is_garbage_collection(name) ? HOST_GARBAGE : HOST_PYTHON;
     case EVENT_SYSTEM_CALL:
         return HOST_SYSTEM;
+    /* The profiler's own flushing is no activity of the program: what lies around it says
+     * more. */
     case EVENT_OVERHEAD:
     case EVENT_HOST_OTHER:
     case EVENT_KERNEL:
@@ -124,6 +126,8 @@ static enum host_class event_class(const struct trace *trace, const struct event
     return HOST_NOTHING;
 }
 
+/* Classes are asked per name and kind, not per event: a trace has some thousand names and
+ * millions of events, and each question compares with dozens of words. */
 void host_activity_init(struct host_activity *activity, const struct trace *trace)
 {
     size_t tracks = (size_t)trace->track_count + 1;
@@ -163,6 +167,9 @@ enum host_class host_activity_class(struct host_activity *activity, const struct
     return (enum host_class) * class;
 }
 
+/* A range of that name may come as an annotation or (of old recorders) as an operator: both
+ * are left out. `leaves_out` says that timelines with and without it differ, so none may be
+ * shared. */
 void host_activity_leave_out(struct host_activity *activity, uint32_t name)
 {
     static const enum event_kind kinds[] = {EVENT_ANNOTATION, EVENT_OPERATOR};
@@ -175,6 +182,8 @@ void host_activity_leave_out(struct host_activity *activity, uint32_t name)
     }
 }
 
+/* Two that leave out different names have different timelines: only where neither does may one
+ * read those that the other built. */
 void host_activity_know(struct host_activity *activity, const struct host_activity *known)
 {
     if (known && !known->leaves_out && !activity->leaves_out)
@@ -194,7 +203,8 @@ static bool is_name_of_capture(const char *name)
 }
 
 /* The end of the capture that event `first` of the thread begins; INT64_MIN where its end is not
- * recorded. */
+ * recorded. O(events of the thread), but asked once per captured graph, of which a run has a few
+ * hundred. */
 static int64_t capture_end_ns(const struct trace *trace, const struct track *track, uint32_t first)
 {
     const struct event *events = &trace->host[track->first_event];
@@ -207,6 +217,8 @@ static int64_t capture_end_ns(const struct trace *trace, const struct track *tra
     return INT64_MIN;
 }
 
+/* Built when first asked for: most threads of a trace (loader workers, NCCL's proxies) explain
+ * no gap. */
 static const struct class_timeline *thread_timeline(struct host_activity *activity, uint32_t thread)
 {
     struct class_timeline *timeline = &activity->threads[thread];
@@ -243,6 +255,8 @@ struct walk {
     size_t at; /* SIZE_MAX: before the first change */
 };
 
+/* Gaps are asked in order of time, so the place of the last answer is a near hint for the next
+ * one. A thread that is not known has no changes: then the whole range is HOST_NOTHING. */
 static struct walk walk_from(struct host_activity *activity, uint32_t thread, int64_t time_ns)
 {
     struct walk walk = {0};
@@ -326,6 +340,8 @@ void host_activity_split(struct host_activity *activity, uint32_t thread, uint32
     host_activity_walk(activity, thread, step_thread, range_ns, &adder);
 }
 
+/* At a moment on a boundary the later state counts: a call that ends at `time_ns` is closed
+ * already. */
 bool host_activity_is_open(struct host_activity *activity, uint32_t thread, uint32_t mask,
                            int64_t time_ns)
 {

@@ -64,6 +64,7 @@ static void mark_graph_nodes(struct device_work *work)
     free(is_graph_name);
 }
 
+/* The thread with the most launches; of equals the one that comes first in the trace. */
 static void find_main_thread(struct device_work *work)
 {
     const struct trace *trace = work->trace;
@@ -125,6 +126,8 @@ static uint32_t first_from(const struct device_work *work, int64_t time_ns)
     return LOWER_BOUND(i, 0, work->count, work->trace->device[work->events[i]].start_ns < time_ns);
 }
 
+/* The account with the largest part names the gap. Larger, not as large: of equal parts the
+ * launch wins, then the class that is more specific, as they are attributed in that order. */
 static void idle_gap_attribute(struct step_ledger *step, struct idle_gap *gap, enum account account,
                                int64_t *most_ns, int64_t ns)
 {
@@ -156,6 +159,8 @@ static void attribute_host_part(struct step_ledger *step, struct idle_gap *gap,
         idle_gap_attribute(step, gap, accounts_of_host_classes[class], &most_ns, class_ns[class]);
 }
 
+/* The device ends its work and the call returns at nearly the same moment, in either order by
+ * some nanoseconds of clock conversion: the instant before counts, too. */
 static bool is_in_sync(struct host_activity *activity, uint32_t thread, int64_t time_ns)
 {
     uint32_t sync = (uint32_t)1 << HOST_SYNC;
@@ -186,6 +191,8 @@ void attribute_idle_gap(struct step_ledger *step, struct idle_gap *gap,
     gap->launch = gap->next_event == NO_EVENT ? NO_EVENT : trace->launch[gap->next_event];
     gap->thread = step->window.track == NO_EVENT ? work->main_thread : step->window.track;
     gap->main_account = ACCOUNT_IDLE_LAUNCH;
+    /* What is idle at the end of a step is often the wait for the host to end it, with no next
+     * work that could be blamed: it is reported beside the accounts, not as one. */
     if (gap->end_ns == step->window.end_ns)
         step->tail_ns += gap->end_ns - gap->start_ns;
     if (gap->launch != NO_EVENT) {
@@ -193,6 +200,7 @@ void attribute_idle_gap(struct step_ledger *step, struct idle_gap *gap,
 
         gap->thread = launch->track;
         launch_ns = launch->start_ns < gap->end_ns ? launch->start_ns : gap->end_ns;
+        /* The work was there before the gap began, so the host cannot have held it up. */
         if (launch_ns < gap->start_ns) {
             gap->main_account = queued_account(gap, work->is_in_graph[next] != 0);
             step->account_ns[gap->main_account] += gap->end_ns - gap->start_ns;

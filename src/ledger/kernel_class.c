@@ -115,6 +115,7 @@ enum kernel_class kernel_class_of_key(const char *key)
     return KERNEL_COMPUTE_OTHER;
 }
 
+/* The enum is ordered: what does matrix work first, then other compute, then what moves data. */
 bool kernel_class_is_matrix(enum kernel_class class)
 {
     return class <= KERNEL_RECURRENT;
@@ -134,6 +135,9 @@ static bool is_communication_name(const char *name)
     return false;
 }
 
+/* Communication first, since a fused kernel of such a library ("nvshmem_gemm...") is waited
+ * for like one. Then the first rule that fits: the .def lists what is specific before what is
+ * general. */
 enum kernel_class kernel_class_of_name(const char *kernel_name)
 {
     if (is_communication_name(kernel_name))
@@ -155,6 +159,8 @@ static bool operator_rule_fits(const char *name, const char *pattern)
     return strncmp(name, pattern, length) == 0;
 }
 
+/* An autograd node encloses the operators that do its work; its own name would give all of
+ * them one class. Behind the last "::" is the name that a person gave, whatever the library. */
 enum kernel_class operator_class(const char *operator_name)
 {
     const char *name = operator_name;
@@ -237,6 +243,10 @@ static enum kernel_class recorded_class(const struct trace *trace, const struct 
     return work ? kernel_class_of_key(trace_text(trace, work)) : KERNEL_COMPUTE_OTHER;
 }
 
+/* Whom to believe, strongest first: NCCL's name or metadata, since a wrongly counted
+ * collective moves time between accounts; what the recorder says; the operator, where it is a
+ * matmul or the like, as names of generated kernels ("triton_poi_fused_12", "Cijk_...") say
+ * little; then the name. */
 static enum kernel_class classify_kernel(const struct trace *trace, uint32_t index,
                                          const struct class_cache *cache)
 {
@@ -263,6 +273,9 @@ static enum kernel_class classify_kernel(const struct trace *trace, uint32_t ind
     return by_name;
 }
 
+/* Inside the optimizer's step all compute but matrix work is the optimizer's: its kernels are
+ * the same elementwise ones as the model's, and only where they were launched tells them
+ * apart. */
 uint8_t *classify_device_events(const struct trace *trace)
 {
     size_t names = string_pool_count(&trace->strings);

@@ -57,7 +57,10 @@ static enum serving_phase phase_of_requests(int64_t prefilled, int64_t decoded)
     return prefilled > 0 ? SERVING_PREFILL : SERVING_DECODE;
 }
 
-/* "execute_" has been read. */
+/* "execute_" has been read. "execute_40_context_1(sq5sk5sqsq25sqsk25)_generation_32(...)": sums
+ * over requests of new tokens (q), visible tokens (k), q squared and q*k, which is all that
+ * attention's FLOPs need. Every number is checked against the others, because a name that merely
+ * looks like it must give no FLOPs. */
 static bool read_vllm_sums(struct serving_range *range, const char *at)
 {
     struct request_sums *context = &range->context;
@@ -119,6 +122,9 @@ bool serving_range_parse(struct serving_range *range, const char *name)
     return *name == 'c' ? read_vllm_counts(range, name) : read_vllm_sums(range, name);
 }
 
+/* Of a request with q new and k visible tokens (k >= q) token i sees k - q + i: the sum over i
+ * = 1..q is q*k - q*(q-1)/2. Summed over requests that is pairs - (q squared - q) / 2, as
+ * here. Exact, since q squared - q is even. */
 int64_t causal_pairs(const struct request_sums *sums)
 {
     return sums->pairs - (sums->queries_squared - sums->queries) / 2;

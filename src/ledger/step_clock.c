@@ -25,6 +25,8 @@ struct clock_search {
     int32_t device;
 };
 
+/* In double, since a sum of nanoseconds times 100 may overflow 63 bits on merged traces of
+ * days. */
 static bool fits(int64_t inside_ns, int64_t launched_ns)
 {
     return (double)inside_ns * 100 >= (double)launched_ns * CLOCK_FITS_PERCENT;
@@ -68,6 +70,8 @@ static void widen(struct launched_work *work, const struct event *event)
         work->end_ns = event_end_ns(event);
 }
 
+/* Marks are in order and do not overlap (step_window.c), so each launch is of one mark at
+ * most: O(device events * log marks). */
 static void find_launched_work(struct clock_search *search)
 {
     for (uint32_t i = 0; i < search->trace->device_count; i++) {
@@ -127,7 +131,9 @@ static bool follows_at_once(const struct step_window *window, const struct step_
     return next->mark_start_ns - window->mark_end_ns <= length_ns / 100 * GAP_OF_MARK_PERCENT;
 }
 
-/* Windows never overlap: where one step's work runs into the next one's, that begins behind it. */
+/* Windows never overlap: where one step's work runs into the next one's, that begins behind it.
+ * The order of marks is the order of work on one stream; where two steps' work interleaves, the
+ * time of both goes to the earlier one, since each nanosecond has one step. */
 static void cut_windows(struct clock_search *search)
 {
     int64_t reached_ns = INT64_MIN;
@@ -141,6 +147,9 @@ static void cut_windows(struct clock_search *search)
             work->from_ns = work->until_ns = reached_ns;
             continue;
         }
+        /* Where marks follow each other at once, the idle time between two steps' work is of a
+         * step, too, as it is by the host's clock; where the marks leave time out, the windows
+         * do as well. */
         if (i + 1 < search->windows->count && search->work[i + 1].start_ns > work->until_ns &&
             search->work[i + 1].start_ns < search->work[i + 1].end_ns &&
             follows_at_once(&search->windows->windows[i], &search->windows->windows[i + 1]))
@@ -192,6 +201,9 @@ static void measure_clocks(const struct clock_search *search, struct step_clocks
     clocks->is_known = clocks->launched_ns > 0 && fits(clocks->launched_ns, clocks->running_ns);
 }
 
+/* The device's windows are taken only where they mend something: the work of steps lies mostly
+ * outside its own marks, and inside the windows, and each step has one. In doubt the host's
+ * marks stay, as they are what the program itself calls a step. */
 static enum step_clock chosen_clock(const struct step_clocks *clocks, enum step_clock_choice choice)
 {
     if (choice != CLOCK_CHOICE_AUTO)
@@ -219,6 +231,10 @@ static void collect_device_windows(struct step_windows *windows, const struct la
     windows->count = kept;
 }
 
+/* A host that runs ahead marks the end of a step while the device is still at work on the one
+ * before: by the marks, each step then has its neighbor's kernels. This measures how much of
+ * the work launched in a mark also ran in it, and else gives each step the time of its own
+ * work. O(device events * log marks). */
 struct step_clocks choose_step_clock(struct step_windows *windows, const struct trace *trace,
                                      int32_t device, enum step_clock_choice choice)
 {

@@ -14,7 +14,9 @@ static bool step_finder_holds(const struct step_ledger *step, int64_t time_ns, b
            time_ns < (is_host ? step->window.mark_end_ns : step->window.end_ns);
 }
 
-/* `is_host`: by the marks, not by the windows; both are in the same order. */
+/* `is_host`: by the marks, not by the windows; both are in the same order. Callers go through
+ * events in order, so the last answer is mostly the next one. With the whole trace as the one
+ * window every moment is its: nothing of it may be lost by a nanosecond at the end. */
 static uint32_t step_finder_find_step(struct step_finder *finder, int64_t time_ns, bool is_host)
 {
     const struct ledger *ledger = finder->ledger;

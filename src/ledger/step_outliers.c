@@ -13,6 +13,8 @@ static int step_outliers_ascending(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
+/* The difference is halved, not the sum: the sum of two times in nanoseconds since 1970 is
+ * near the end of 63 bits. */
 int64_t median_of(int64_t *values, size_t count)
 {
     if (count == 0)
@@ -28,7 +30,9 @@ static int64_t duration_of(const struct step_ledger *step)
     return step->window.end_ns - step->window.start_ns;
 }
 
-/* The account that goes furthest in the direction of the step's own deviation. */
+/* The account that goes furthest in the direction of the step's own deviation. Medians of
+ * accounts need not sum to the median of the steps, so the parts explain a deviation only
+ * roughly: one account is named, the one that moved most, and no sum is claimed. */
 static void step_outliers_explain(struct step_deviation *deviation, const struct step_ledger *step,
                                   const int64_t *account_medians)
 {
@@ -59,15 +63,22 @@ static void find_account_medians(int64_t *medians, const struct ledger *ledger, 
 static int64_t usual_deviation_ns(const struct step_spread *spread, uint32_t count,
                                   int64_t *scratch)
 {
+    /* 5 % of the median as a floor: in runs that repeat to the microsecond a deviation of
+     * nothing would else be an outlier. */
     double by_median = 0.05 * (double)spread->median_ns;
     double by_deviations;
 
     for (uint32_t i = 0; i < count; i++)
         scratch[i] = llabs(spread->steps[i].deviation_ns);
+    /* 1.4826 = 1 / 0.6745, the third quartile of the normal distribution: it makes the median
+     * absolute deviation estimate a standard deviation, of which three are the usual limit. Up
+     * to half of the steps may be odd without moving it. */
     by_deviations = 3 * 1.4826 * (double)median_of(scratch, count);
     return (int64_t)(by_median > by_deviations ? by_median : by_deviations);
 }
 
+/* A server's prefill and decode steps differ by what they do: neither is an outlier of the
+ * other. */
 static bool do_the_same_work(const struct ledger *ledger)
 {
     for (uint32_t i = 1; i < ledger->step_count; i++)
@@ -83,6 +94,7 @@ struct step_spread measure_step_spread(const struct ledger *ledger)
     struct step_spread spread = {
         .steps = require_memory(calloc((size_t)count + 1, sizeof *spread.steps))};
     int64_t account_medians[ACCOUNT_COUNT];
+    /* Of two steps neither is the odd one. */
     bool can_tell = count >= 3 && do_the_same_work(ledger);
     int64_t limit_ns;
 
@@ -105,6 +117,8 @@ struct step_spread measure_step_spread(const struct ledger *ledger)
     return spread;
 }
 
+/* A real step near the median, not an average one: it is shown in detail, and an average has
+ * no kernels. Of equals the first. */
 uint32_t typical_step(const struct step_spread *spread, uint32_t step_count)
 {
     uint32_t best = 0;

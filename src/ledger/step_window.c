@@ -63,6 +63,7 @@ int step_word_of(const char *name)
     return -1;
 }
 
+/* A number that overflows is no number: steps are then numbered by their order. */
 int64_t step_number_in(const char *name)
 {
     int64_t number = 0;
@@ -123,7 +124,9 @@ static bool *names_starting_with(const struct trace *trace, const char *start)
     return fits;
 }
 
-/* Most of the window lies in the one before it: two profilers marked the same step. */
+/* Most of the window lies in the one before it: two profilers marked the same step. By more than
+ * half, since clocks of two threads differ by some microseconds, and real steps of one thread
+ * that overlap by rounding share far less. */
 static bool is_second_mark(const struct step_window *window, const struct step_window *before)
 {
     int64_t end_ns = before->end_ns < window->end_ns ? before->end_ns : window->end_ns;
@@ -174,6 +177,8 @@ static void keep_one_thread(struct step_windows *result, uint32_t track_count)
     result->count = kept;
 }
 
+/* torch.profiler marks its steps on the thread that calls step(); its number is kept, so that
+ * step 12 of a report is step 12 of the program. Marks that were not numbered count from 0. */
 static void find_profiler_steps(struct step_windows *result, const struct trace *trace)
 {
     bool *is_step = names_starting_with(trace, "ProfilerStep");
@@ -203,7 +208,10 @@ static void find_profiler_steps(struct step_windows *result, const struct trace 
     result->source = WINDOW_PROFILER_STEP;
 }
 
-/* The Optimizer.step name seen most often: with several optimizers, each may mark its own. */
+/* The Optimizer.step name seen most often: with several optimizers, each may mark its own. A GAN
+ * or an actor and a critic have two optimizers that step alternately: windows from any to any
+ * would halve the steps. Of equals the name that comes first in the alphabet, so that the order
+ * of a file's strings does not decide. */
 static uint32_t commonest_optimizer(const struct trace *trace, const bool *is_optimizer)
 {
     size_t names = string_pool_count(&trace->strings);
@@ -379,7 +387,9 @@ void find_steps_by_pattern(struct step_windows *result, const struct trace *trac
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-/* All work of `device`; without device work all operators and named ranges of the host. */
+/* All work of `device`; without device work all operators and named ranges of the host. From the
+ * first event's start to the last one's end, not of the file: idle time before the first kernel
+ * would be of the profiler's start. */
 static void find_whole(struct step_windows *result, const struct trace *trace, int32_t device)
 {
     const struct event *events = device >= 0 ? trace->device : trace->host;

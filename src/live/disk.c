@@ -35,6 +35,8 @@ static bool is_disk(const char *root, const char *name)
     return is_there;
 }
 
+/* Fields 3, 7 and 10 behind the name (kernel documentation, admin-guide/iostats). Idle devices
+ * are left out. */
 static void sample_disk(void *state, const char *root, struct live_samples *samples)
 {
     SCOPED(kernel_file) file = {0};

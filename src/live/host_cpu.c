@@ -20,6 +20,7 @@ static const char *const modes[] = {"user",   "nice", "system",  "idle",
 
 enum { MODES = sizeof modes / sizeof *modes };
 
+/* USER_HZ ticks; older kernels have fewer modes, and what is not there is not told. */
 static void sample_times(const char *line, struct live_samples *samples)
 {
     long ticks_per_second = sysconf(_SC_CLK_TCK);

@@ -11,6 +11,7 @@ static const struct live_family available = {
     "flopledger_host_memory_available_bytes",
     "Memory that programs could still get without swapping.", LIVE_GAUGE};
 
+/* MemAvailable, not MemFree: the page cache is given back when it is needed. */
 static void sample_host_memory(void *state, const char *root, struct live_samples *samples)
 {
     SCOPED(kernel_file) file = {0};

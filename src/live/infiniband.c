@@ -36,6 +36,7 @@ static int64_t counter(const char *root, const char *folder, const char *name)
     return value;
 }
 
+/* A port may lack counters (virtual functions, RoCE): each is told by itself. */
 static void sample_port(const char *root, const char *device, const char *port,
                         struct live_samples *samples)
 {

@@ -45,6 +45,7 @@ void kernel_file_clear(struct kernel_file *file)
     *file = (struct kernel_file){0};
 }
 
+/* -1 for what is missing or negative: counters of the kernel are neither. */
 int64_t kernel_number(const char *root, const char *path)
 {
     SCOPED(kernel_file) file = {0};

@@ -69,6 +69,7 @@ const char *live_label_of(const struct live_sample *sample, const char *name)
     return "";
 }
 
+/* Linear: a sample has some hundred entries, and a page asks for a few dozen. */
 const struct live_sample *live_find(const struct live_samples *samples, const char *family,
                                     const char *name, const char *value)
 {

@@ -25,6 +25,7 @@ void live_machine_start(struct live_machine *machine, const char *root)
         machine->states[i] = sources[i]->start ? sources[i]->start(root) : NULL;
 }
 
+/* One time for all, so that rates of different sources have the same length. */
 void live_machine_sample(struct live_machine *machine, struct live_samples *samples)
 {
     struct timespec now;

@@ -27,6 +27,7 @@ static const char openmetrics_content_type[] =
     "application/openmetrics-text; version=1.0.0; charset=utf-8";
 static const char prometheus_content_type[] = "text/plain; version=0.0.4; charset=utf-8";
 
+/* 15 digits are exact for counters up to 10^15, and read back as the same double mostly. */
 static void metrics_text_write_value(FILE *output, double value)
 {
     if (isnan(value))
@@ -52,6 +53,8 @@ static void metrics_text_write_sample(FILE *output, const struct live_sample *sa
     fputc('\n', output);
 }
 
+/* OpenMetrics names the family without "_total", the older text format with it; the samples
+ * have it in both. */
 static void write_family(FILE *output, const struct live_samples *samples, size_t first,
                          enum metrics_format format)
 {
@@ -69,6 +72,8 @@ static void write_family(FILE *output, const struct live_samples *samples, size_
     }
 }
 
+/* Quadratic in samples of one look, which are some hundred; a set would be more code than
+ * time. */
 static bool is_first_of_family(const struct live_samples *samples, size_t i)
 {
     for (size_t before = 0; before < i; before++) {
@@ -122,7 +127,9 @@ static void end(struct held_connection *connection)
     (void)shutdown(connection->socket, SHUT_RDWR);
 }
 
-/* Ends the oldest of `client`, or of all where that is NULL, if there are more than `count_max`. */
+/* Ends the oldest of `client`, or of all where that is NULL, if there are more than `count_max`.
+ * The oldest goes: who connects and says nothing must not keep others out, and the newest is
+ * most likely somebody who asks. */
 static void end_one_too_many(struct held_connections *held, const uint64_t *client, int count_max)
 {
     struct held_connection *oldest = NULL;
@@ -142,7 +149,8 @@ static void end_one_too_many(struct held_connections *held, const uint64_t *clie
 }
 
 /* Takes up a connection that was just opened, and ends the oldest where that is one too many. NULL:
- * there is no room. */
+ * there is no room. A slot for each connection that the library allows, so "no room" does not
+ * happen while both limits agree. */
 static struct held_connection *held_connections_add(struct held_connections *held, int socket,
                                                     const struct sockaddr *client, int64_t now_ns)
 {
@@ -227,7 +235,8 @@ static void make_text(struct metrics_server *server, const struct live_samples *
     (void)fclose(memory);
 }
 
-/* Looks again where the last look is more than a second old. */
+/* Looks again where the last look is more than a second old. Both formats are made together: two
+ * scrapers a second see the same numbers, and the machine is looked at once a second at most. */
 static void refresh(struct metrics_server *server)
 {
     int64_t now = metrics_server_monotonic_ns();
@@ -264,6 +273,7 @@ static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned s
                                  "text/plain; charset=utf-8");
 }
 
+/* Under the lock until the text was copied, as the next look frees it. */
 static enum MHD_Result answer_metrics(struct metrics_server *server,
                                       struct MHD_Connection *connection)
 {

@@ -15,6 +15,8 @@ static const struct live_family errors = {
     "flopledger_host_network_errors",
     "Packets that a network interface could not receive or send, or dropped.", LIVE_COUNTER};
 
+/* Fields of /proc/net/dev: received bytes, packets, errors, drops; then sent ones at 9. The
+ * loopback is no network. */
 static void sample_interface(char *line, struct live_samples *samples)
 {
     char *colon = strchr(line, ':');

@@ -76,7 +76,9 @@ static const char *error_text(const struct nvml_api *api, int result)
     return text ? text : "it does not say why";
 }
 
-/* True: `result` is a success. What is no usual answer of a device that works is told. */
+/* True: `result` is a success. What is no usual answer of a device that works is told. "Not
+ * supported" and the like are the usual answers of some cards, and no trouble; a lost GPU is not
+ * overwritten by what later calls say. */
 static bool nvml_succeeds(struct gpu *gpu, int result)
 {
     switch (result) {
@@ -111,6 +113,7 @@ static struct gpu *add_gpu(struct nvml_state *state, struct nvml_device *device,
     return gpu;
 }
 
+/* Parts of a GPU have handles of their own, with memory and counters, and no power or clocks. */
 static void add_parts(struct nvml_state *state, struct nvml_device *whole, unsigned number)
 {
     struct nvml_api *api = &state->api;
@@ -130,6 +133,7 @@ static void add_parts(struct nvml_state *state, struct nvml_device *whole, unsig
     }
 }
 
+/* NVML is opened once: initializing takes some 100 ms. */
 static void *start_nvml(const char *root)
 {
     struct nvml_state *state = require_memory(calloc(1, sizeof *state));
@@ -230,6 +234,7 @@ static void sample_clocks(const struct nvml_api *api, struct gpu *gpu, struct li
                  (struct live_label){"reason", reasons[i].name});
 }
 
+/* "lost" is told with every look, also as 0, so that an alert can be made on it. */
 static void sample_gpu(const struct nvml_api *api, struct gpu *gpu, struct live_samples *samples)
 {
     if (gpu->device) {

@@ -53,6 +53,8 @@ static const char *nvml_api_find_functions(struct nvml_api *api)
     return NULL;
 }
 
+/* By dlopen: the program runs on machines without a driver, and works with any version that
+ * has the needed functions. */
 bool nvml_api_open(struct nvml_api *api, char *why, unsigned why_size)
 {
     const char *missing;

@@ -63,7 +63,8 @@ void nvml_gpm_start(const struct nvml_api *api, struct nvml_device *device, stru
     }
 }
 
-/* What the counters say between the samples `before` and `after`. */
+/* What the counters say between the samples `before` and `after`. The request has a place for
+ * each unit; those that the card lacks fail alone. */
 static int compute_values(const struct nvml_api *api, struct nvml_gpm *gpm, int before, int after)
 {
     struct nvml_gpm_request *request = require_memory(calloc(1, sizeof *request));
@@ -84,6 +85,8 @@ static int compute_values(const struct nvml_api *api, struct nvml_gpm *gpm, int 
     return result;
 }
 
+/* Two samples in turns: the newest is the "before" of the next look. Within
+ * GPM_LEAST_INTERVAL_NS the last values are told once more. */
 int nvml_gpm_sample(const struct nvml_api *api, struct nvml_device *device, struct nvml_gpm *gpm,
                     struct live_samples *samples, const char *gpu)
 {

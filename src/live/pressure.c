@@ -13,6 +13,8 @@ static const char *const resources[] = {"cpu", "io", "memory"};
 
 enum { RESOURCES = sizeof resources / sizeof *resources };
 
+/* "total" counts microseconds since boot, so rates are the reader's affair; "full" of cpu is 0
+ * by definition on the machine's level. */
 static void sample_pressure(void *state, const char *root, struct live_samples *samples)
 {
     int found = 0;

@@ -72,7 +72,8 @@ static void ras_watch_free(struct ras_watch *watch)
     free(watch);
 }
 
-/* Until it is time to ask again, or nobody looks any more. */
+/* Until it is time to ask again, or nobody looks any more. The condition's clock is the wall
+ * clock here, as pthread_cond_init makes it by default; a clock that is set shifts one question. */
 static void await_next(struct ras_watch *watch)
 {
     struct timespec next;
@@ -83,6 +84,8 @@ static void await_next(struct ras_watch *watch)
         continue;
 }
 
+/* Asked without the lock: an answer takes seconds, and whoever samples meanwhile gets the last
+ * one. */
 static void *ask_again_and_again(void *argument)
 {
     struct ras_watch *watch = argument;
@@ -119,6 +122,8 @@ static bool begin_to_ask(struct ras_watch *watch)
     return is_begun;
 }
 
+/* The first question is asked at once, so that a wrong address is an error of the command and
+ * not a note later. */
 struct ras_watch *ras_watch_start(const char *address, struct error *error)
 {
     struct ras_watch *watch = require_memory(calloc(1, sizeof *watch));
@@ -137,6 +142,8 @@ struct ras_watch *ras_watch_start(const char *address, struct error *error)
     return NULL;
 }
 
+/* Not joined: the thread may be in a question of seconds; it frees everything itself when it
+ * comes back. */
 void ras_watch_stop(struct ras_watch *watch)
 {
     if (!watch)
@@ -149,6 +156,7 @@ void ras_watch_stop(struct ras_watch *watch)
 
 /* ---- what it told --------------------------------------------------------------------------- */
 
+/* RAS in text names ranks in trouble alone, so the number of those that run is not known then. */
 static void add_states(struct live_samples *samples, const struct ras_status *status)
 {
     size_t counts[STATES] = {0};

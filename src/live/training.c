@@ -74,12 +74,15 @@ static int64_t now_unix_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* The record has both clocks at one moment, by which a monotonic time becomes a date. */
 static int64_t process_start_unix_ns(const struct step_record_header *header)
 {
     return header->opened_unix_ns - (header->opened_ns - header->process_start_ns);
 }
 
-/* Steps that the attempt after it made once more, as time. */
+/* Steps that the attempt after it made once more, as time. Of an attempt that ended at step s
+ * and was resumed after step r < s, the last s - r steps were made for nothing: as many times
+ * its mean step. */
 static int64_t discarded_ns(const struct rank_progress *attempt, const struct rank_progress *next,
                             bool *is_known)
 {
@@ -98,6 +101,9 @@ static int64_t discarded_ns(const struct rank_progress *attempt, const struct ra
     return attempt->net_ns / attempt->step_count * again;
 }
 
+/* ETTR = time in steps that count / time since the first attempt began
+ * (docs/metrics/live-ettr.md), of the first rank: all ranks wait for each other. Records are
+ * in the order of attempts. */
 struct job_so_far sum_up_job(const struct job_records *records)
 {
     struct job_so_far so_far = {.knows_discarded = true};
@@ -226,6 +232,8 @@ static void sample_energy(struct live_samples *samples, const struct rank_progre
     }
 }
 
+/* MFU over the median of the newest steps: the model FLOPs of a recorded step are known, its
+ * own time is not used, since recording slows it. */
 static void sample_rank(struct live_samples *samples, const struct job_record *record,
                         int64_t ideal_step_ns)
 {

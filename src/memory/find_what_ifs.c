@@ -37,12 +37,15 @@ static struct what_if *memory_what_if_add_way(struct what_ifs *ways,
 
 static const struct block_share whole = {1, 1};
 
+/* Temporaries of the optimizer's step are as large as its state, and are split with it. */
 static bool is_of_optimizer(const struct memory_block *block)
 {
     return block->kind == MEMORY_OPTIMIZER_STATE ||
            (block->kind == MEMORY_TEMPORARY && block->phase == MEMORY_OPTIMIZER);
 }
 
+/* Rajbhandari et al. 2020: stage 1 splits the optimizer's state, 2 gradients, 3 parameters
+ * too. */
 static struct block_share share_zero_1(const struct memory_block *block, int64_t ranks)
 {
     return is_of_optimizer(block) ? (struct block_share){1, ranks} : whole;
@@ -81,7 +84,7 @@ static struct block_share share_bf16(const struct memory_block *block, int64_t r
 /* A way to train is replayed as the recorded step with other sizes: each block keeps when it
  * lives and gets the share that the way leaves of it, so that the peak may move to another
  * moment, which a sum over kinds would miss. What the way needs besides (a gathered unit, a copy
- * in float32) is added for as long as it lives. */
+ * in float32) is added for as long as it lives. x */
 static void fill_shares(struct memory_replay *replay, const struct memory_forecast *forecast,
                         struct block_share (*share_of)(const struct memory_block *block,
                                                        int64_t ranks),
@@ -103,6 +106,7 @@ static void fill_shares(struct memory_replay *replay, const struct memory_foreca
     }
 }
 
+/* At the end of the step: gradients may be gone by then, parameters are not. */
 static int64_t bytes_of_kind(const struct memory_forecast *forecast, enum memory_kind kind)
 {
     const struct memory_blocks *blocks = &forecast->run->blocks;
@@ -192,7 +196,8 @@ static void add_checkpointing(struct what_ifs *ways, const struct memory_forecas
     free(units);
 }
 
-/* All of each module of the stack, and each part of the first one. */
+/* All of each module of the stack, and each part of the first one. Half of the places at most,
+ * so that other ways have room behind a model with many parts. */
 static void add_all_checkpointing(struct what_ifs *ways, const struct memory_forecast *forecast)
 {
     const struct module_tree *tree = &forecast->run->tree;
@@ -210,7 +215,9 @@ static void add_all_checkpointing(struct what_ifs *ways, const struct memory_for
             add_checkpointing(ways, forecast, stack, tree->modules[part].own_name);
 }
 
-/* Bytes of the parameters of the largest unit, which ZeRO-3 gathers; of all, where none repeats. */
+/* Bytes of the parameters of the largest unit, which ZeRO-3 gathers; of all, where none repeats.
+ * Gathering one unit at a time is what FSDP and ZeRO-3 do; what lies in no unit is gathered by
+ * itself. */
 static int64_t largest_unit(const struct memory_forecast *forecast)
 {
     const struct memory_run *run = forecast->run;
@@ -291,6 +298,8 @@ static uint32_t mark_loss(const struct memory_forecast *forecast, bool *is_loss)
     return marked;
 }
 
+/* Divided blocks live as long as before: pieces follow each other, and one is there all the
+ * time. */
 static void add_fused_loss(struct what_ifs *ways, const struct memory_forecast *forecast)
 {
     const struct memory_blocks *blocks = &forecast->run->blocks;
@@ -346,6 +355,8 @@ static void add_shared(struct what_ifs *ways, const struct memory_forecast *fore
         fill_shares(&way->replay, forecast, share_offload, options->ranks);
 }
 
+/* "As recorded" is the first, so that the others have something to be compared with, made by
+ * the same replay. */
 void find_what_ifs(struct what_ifs *ways, const struct memory_forecast *forecast,
                    const struct what_if_options *options)
 {

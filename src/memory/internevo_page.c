@@ -36,7 +36,8 @@ static double mebibytes(int64_t bytes)
     return (double)bytes / 1048576.0;
 }
 
-/* As Python's repr of a float: as few digits as give the same number, and a point. */
+/* As Python's repr of a float: as few digits as give the same number, and a point. As few digits
+ * as read back as the same double, which is what Python's repr gives: 17 always do. */
 static void write_seconds(FILE *output, double seconds)
 {
     char text[40];
@@ -49,7 +50,8 @@ static void write_seconds(FILE *output, double seconds)
     (void)fprintf(output, "time: %s%s\n", text, strpbrk(text, ".e") ? "" : ".0");
 }
 
-/* All below a node before what stands beside it. */
+/* All below a node before what stands beside it. Depth first without a stack, by parent and
+ * sibling links. */
 static void write_tree(FILE *output, const struct internevo_tree *tree)
 {
     uint32_t node = 0;
@@ -86,6 +88,8 @@ static void internevo_log_write_summary(FILE *output, const int64_t bytes[INTERN
                   mebibytes(bytes[INTERNEVO_OS_STATE]), mebibytes(bytes[INTERNEVO_ACTIVATIONS]));
 }
 
+/* Activations are shown as they were at the end of the first forward, InternEvo's
+ * activation_base. */
 static void write_layout(const struct log_writer *writer, const struct memory_moment *moment,
                          enum internevo_part part)
 {
@@ -99,6 +103,7 @@ static void write_layout(const struct log_writer *writer, const struct memory_mo
     internevo_tree_clear(&tree);
 }
 
+/* Each record has all five sums, whatever layouts were asked: that is the format. */
 static void internevo_log_write_record(const struct log_writer *writer,
                                        const struct memory_moment *moment, unsigned layouts)
 {
@@ -146,6 +151,8 @@ static unsigned layouts_asked(const char *words)
     return layouts;
 }
 
+/* Which layouts a record has follows InternEvo's profiler: parameters at the start,
+ * activations once, the optimizer's state at each step's end, everything at the last. */
 static void write_moment(struct log_writer *writer, uint32_t index)
 {
     const struct memory_moment *moment = &writer->run->blocks.moments[index];
@@ -275,6 +282,8 @@ static void write_point(FILE *output, const char *command, double angle, double 
                   CENTRE - distance * cos(angle));
 }
 
+/* SVG arcs: outer edge clockwise, inner edge back. A full circle's ends would coincide, and
+ * nothing would be drawn. */
 static void write_arc(FILE *output, const struct slice *slice)
 {
     double inner = ring_bounds[slice->depth] * radius;
@@ -298,7 +307,8 @@ static void write_arc(FILE *output, const struct slice *slice)
                   format_count(slice->bytes).text);
 }
 
-/* Along the radius, where the arc is high enough for a line of text. */
+/* Along the radius, where the arc is high enough for a line of text. 7.2 is the width of a
+ * letter at this font size. Labels on the left half are turned, so that none stands on its head. */
 static void internevo_page_write_label(FILE *output, const struct slice *slice)
 {
     double inner = ring_bounds[slice->depth] * radius;
@@ -324,7 +334,9 @@ static void internevo_page_write_label(FILE *output, const struct slice *slice)
 
 /* ---- what is drawn --------------------------------------------------------------------------- */
 
-/* All of a tree, its root in ring `depth`, or what is in the root where that is dropped (-1). */
+/* All of a tree, its root in ring `depth`, or what is in the root where that is dropped (-1).
+ * Nodes stand behind their parents, so each finds how far its parent's arc is used: one pass,
+ * and children lie side by side in it. */
 static void add_tree(struct slices *slices, const struct internevo_tree *tree, struct slice place,
                      unsigned first_color)
 {
@@ -361,7 +373,8 @@ static void add_tree(struct slices *slices, const struct internevo_tree *tree, s
     free(colors);
 }
 
-/* The number of changes at the moment of this kind where most of the part is alive. */
+/* The number of changes at the moment of this kind where most of the part is alive. The moment
+ * with most of a kind, not the peak of all: that is what the page of the kind is asked for. */
 static uint32_t fullest(const struct memory_run *run, int32_t device, enum memory_point point,
                         enum memory_kind kind)
 {
@@ -477,7 +490,8 @@ static bool is_drawn(const struct slice *slice)
            (slice->to_turn - slice->from_turn) * whole_turn >= narrowest;
 }
 
-/* From the middle to the outermost arc, and a little more. */
+/* From the middle to the outermost arc, and a little more. The picture ends at the outermost
+ * arc, so a flat tree is not small in the middle of an empty page. */
 static int drawn_reach(const struct slices *slices)
 {
     double reach = ring_bounds[1];

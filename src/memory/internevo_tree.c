@@ -53,6 +53,7 @@ static uint32_t internevo_tree_add_node(struct internevo_tree *tree, const char 
     return index;
 }
 
+/* Every beginning of the path is a node of its own, made on the way. */
 static void internevo_tree_add_bytes(struct internevo_tree *tree, const char *path, int64_t bytes)
 {
     uint32_t node = NO_NODE;
@@ -163,6 +164,7 @@ static void name_block(char *to, const struct memory_run *run, const struct stri
                        *name ? "." : "", name);
 }
 
+/* Totals from the end: parents stand before their children. */
 void internevo_tree_fill(struct internevo_tree *tree, const struct memory_run *run, int32_t device,
                          enum internevo_part part, uint32_t change_count)
 {

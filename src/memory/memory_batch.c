@@ -40,6 +40,7 @@ static void memory_batch_take_last_step(struct memory_batch *batch, const struct
         batch->length = tokens / samples;
 }
 
+/* One type alone: with several, what bf16 would save is not told by halving. */
 static bool has_only_float32(const struct json_node *root)
 {
     const struct json_node *types = json_member(json_member(root, "precision"), "parameters");

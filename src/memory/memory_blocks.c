@@ -108,6 +108,8 @@ static bool bad_mark(struct side_parse *parse, uint32_t index, const char *what)
                      parse->name, index, what);
 }
 
+/* Numbers are checked one by one, as the file may have been edited: addresses and sizes index
+ * nothing, but sums of sizes must not overflow. */
 static bool memory_side_file_take_places(struct side_parse *parse, uint32_t index,
                                          const struct json_node *live)
 {
@@ -150,6 +152,7 @@ static bool collect_gone(struct side_parse *parse, uint32_t index, const struct 
     return true;
 }
 
+/* What a device's allocator did not tell is -1, and stays unknown. */
 static void collect_devices(struct memory_side_file *side, struct memory_mark *mark,
                             const struct json_node *devices)
 {
@@ -302,6 +305,8 @@ struct sweep {
 
 /* ---- lists that grow ------------------------------------------------------------------------- */
 
+/* The number of changes is the clock of everything behind: moments are between changes, so two
+ * changes of one nanosecond still have an order. */
 static uint32_t memory_blocks_add_change(struct sweep *sweep, int64_t time_ns, uint32_t block,
                                          bool is_free)
 {
@@ -381,6 +386,7 @@ static uint32_t *find_signal_names(const struct trace *trace, const struct memor
     return names;
 }
 
+/* Times beyond MEMORY_TIME_NS_MAX are damage, and would overflow differences. */
 static void find_signals(struct sweep *sweep, const struct trace *trace)
 {
     uint32_t *names = find_signal_names(trace, sweep->side);
@@ -437,6 +443,8 @@ static void leave_place(struct sweep *sweep, const struct hash_map *places, uint
         end_unseen(sweep, block, time_ns);
 }
 
+/* The first mark that names a block decides: a tensor's storage may be seen under several
+ * names later. */
 static void memory_blocks_take_place(struct sweep *sweep, const struct marked_place *place)
 {
     uint32_t block = *current_at(sweep, place->address);
@@ -470,6 +478,8 @@ static void add_from_before(struct sweep *sweep, const struct memory_mark *mark)
     }
 }
 
+/* First who left, then who is there: an address may have passed from one tensor to another
+ * since the last mark. */
 static void memory_blocks_take_mark(struct sweep *sweep, const struct signal *signal)
 {
     const struct memory_mark *mark = &sweep->side->marks[signal->number];
@@ -516,6 +526,9 @@ static void collect_signal(struct sweep *sweep, const struct signal *signal)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
+/* A release without an allocation is from before the recording, and was no tensor of the first
+ * mark: counted, not guessed. An allocation at an address in use means that a release was not
+ * recorded. */
 static void memory_blocks_take_event(struct sweep *sweep, const struct memory_event *event)
 {
     uint32_t *current = current_at(sweep, event->address);
@@ -570,6 +583,8 @@ static void add_unexplained(struct sweep *sweep, const struct trace *trace)
     hash_map_clear(&seen);
 }
 
+/* One walk over allocator events with the signals between them, both by time: O(events +
+ * places of marks). A mark counts before an event of the same time. */
 void memory_blocks_find(struct memory_blocks *blocks, const struct trace *trace,
                         const struct memory_side_file *side)
 {

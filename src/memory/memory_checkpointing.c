@@ -44,6 +44,8 @@ static uint32_t new_call(struct unit_calls *calls, uint32_t unit, int64_t moment
     return calls->count++;
 }
 
+/* A unit that allocates in a forward after its backward began is called anew: the next
+ * micro-batch. */
 static void note_forward(struct unit_calls *calls, uint32_t index, int64_t moment)
 {
     const struct memory_block *block = &calls->forecast->run->blocks.blocks[index];
@@ -92,7 +94,9 @@ static void memory_checkpointing_find_calls(struct unit_calls *calls)
     }
 }
 
-/* What the second forward needs beyond the activations that it leaves. */
+/* What the second forward needs beyond the activations that it leaves. The second forward needs
+ * at its highest what the first did, less what it leaves as activations, which are counted by
+ * themselves. */
 static void add_working_sets(struct memory_replay *replay, const struct unit_calls *calls,
                              const int64_t (*kept)[MEMORY_GROWTH_COUNT])
 {
@@ -107,6 +111,9 @@ static void add_working_sets(struct memory_replay *replay, const struct unit_cal
     }
 }
 
+/* An activation lives until its forward ends and again from its backward on; a block that is
+ * freed before is as it was. Calls without a backward keep theirs, since nothing would bring
+ * them back. */
 static void add_blocks(struct memory_replay *replay, const struct unit_calls *calls)
 {
     const struct memory_forecast *forecast = calls->forecast;

@@ -18,8 +18,7 @@ enum { SCALAR_BYTES = 16 };
 /* ---- what grows ------------------------------------------------------------------------------ */
 
 /* Sizes of the parameters of each module: what is as large in its backward is a gradient on its
- * way.
- */
+ * way. x */
 static struct hash_map parameter_sizes(const struct memory_run *run)
 {
     struct hash_map sizes = {0};
@@ -40,7 +39,8 @@ static bool is_size_of_parameter(const struct hash_map *sizes, const struct memo
            hash_map_find(sizes, pair_key(block->module, (uint32_t)bytes)) != NO_VALUE;
 }
 
-/* The last two sizes of a first input that are both the length: [8, 4, 128, 128]. */
+/* The last two sizes of a first input that are both the length: [8, 4, 128, 128]. The operator
+ * that allocated, or one of the three around it: the innermost is often a view or an empty(). */
 static bool has_square_input(const struct memory_forecast *forecast,
                              const struct memory_block *block)
 {
@@ -91,6 +91,7 @@ static enum memory_growth growth_of(const struct memory_forecast *forecast,
     return GROWTH_LINEAR;
 }
 
+/* Of the last step: first steps allocate optimizer state and caches. */
 void memory_forecast_init(struct memory_forecast *forecast, const struct memory_run *run,
                           int32_t device, int64_t samples, int64_t length)
 {
@@ -162,6 +163,7 @@ void memory_replay_add(struct memory_replay *replay, enum memory_growth growth, 
     replay->bytes[growth][to] -= bytes;
 }
 
+/* In moments of the step: 0 is before its first change. What was alive before has from <= 0. */
 bool memory_forecast_life(const struct memory_forecast *forecast, const struct memory_block *block,
                           int64_t *from, int64_t *to)
 {
@@ -187,6 +189,9 @@ void memory_replay_fill(struct memory_replay *replay, const struct memory_foreca
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
+/* Bytes = fixed + linear * (samples * length) + square * (samples * length^2), each relative
+ * to the recording, at every moment. In double, clamped: a batch of a billion is asked while
+ * searching. */
 struct forecast_peak memory_replay_peak(const struct memory_replay *replay,
                                         const struct memory_forecast *forecast, int64_t samples,
                                         int64_t length)
@@ -224,6 +229,8 @@ static bool memory_forecast_fits(const struct memory_replay *replay,
     return memory_replay_peak(replay, forecast, samples, is_length ? value : -1).bytes <= bytes;
 }
 
+/* Doubling, then halving: the peak grows with batch and length, as all factors do, so the
+ * search is right. O(log answer) walks. */
 static int64_t find_most(const struct memory_replay *replay, const struct memory_forecast *forecast,
                          int64_t bytes, bool is_length)
 {

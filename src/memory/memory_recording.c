@@ -29,6 +29,8 @@ struct attribution {
 
 /* ---- the event around ------------------------------------------------------------------------ */
 
+/* Blocks come in the order of time, so each thread's cursor moves forward only; then parents
+ * lead out to what is still open. */
 static uint32_t event_around(struct attribution *attribution, uint32_t track_index, int64_t time_ns)
 {
     const struct trace *trace = attribution->run->trace;
@@ -52,7 +54,8 @@ static enum memory_point point_of(const struct memory_run *run, uint32_t moment)
     return run->side->marks[run->blocks.moments[moment].mark].point;
 }
 
-/* By the marks alone, where `moment` of them are before. */
+/* By the marks alone, where `moment` of them are before. From the last mark before: a mark that
+ * the program asked for changes no phase. */
 static enum memory_phase marked_phase(const struct memory_run *run, uint32_t moment,
                                       bool has_forward_starts)
 {
@@ -81,6 +84,8 @@ static enum memory_phase marked_phase(const struct memory_run *run, uint32_t mom
     return is_next_forward ? MEMORY_OUTSIDE : MEMORY_OPTIMIZER;
 }
 
+/* What lies around the allocation goes before marks: autograd's threads run beside the main
+ * one, whose marks say another phase. */
 static enum memory_phase phase_of(const struct attribution *attribution, uint32_t event)
 {
     const struct memory_run *run = attribution->run;
@@ -99,6 +104,7 @@ static enum memory_phase phase_of(const struct attribution *attribution, uint32_
     return marked;
 }
 
+/* A release has no phase of its own: that of the last allocation before it. */
 enum memory_phase memory_phase_at(const struct memory_run *run, uint32_t change)
 {
     while (change > 0 && run->blocks.changes[change].is_free)
@@ -110,7 +116,7 @@ enum memory_phase memory_phase_at(const struct memory_run *run, uint32_t change)
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
-/* Alive at the next mark of this point, if no mark before it begins something else. */
+/* Alive at the next mark of this point, if no mark before it begins something else. x */
 static bool is_alive_at_next(const struct attribution *attribution,
                              const struct memory_block *block, enum memory_point point)
 {
@@ -153,6 +159,8 @@ static bool outlives_steps(const struct attribution *attribution, const struct m
     return ends == 2;
 }
 
+/* The mark's word first. Then by life: what outlives the phase that made it was made to be
+ * kept. */
 static enum memory_kind memory_attribution_kind_of(const struct attribution *attribution,
                                                    const struct memory_block *block)
 {
@@ -303,6 +311,7 @@ void memory_run_clear(struct memory_run *run)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
+/* One walk of changes; at equal bytes the first moment. */
 struct memory_peak memory_peak_between(const struct memory_run *run, int32_t device, uint32_t first,
                                        uint32_t last)
 {
@@ -326,6 +335,7 @@ struct memory_peak memory_peak_between(const struct memory_run *run, int32_t dev
     return peak;
 }
 
+/* A walk over all blocks: asked for a few moments only. */
 struct memory_sums memory_alive(const struct memory_run *run, int32_t device, uint32_t change_count)
 {
     struct memory_sums sums = {.total = 0};
@@ -341,6 +351,7 @@ struct memory_sums memory_alive(const struct memory_run *run, int32_t device, ui
     return sums;
 }
 
+/* The device with the largest peak, as other devices may hold a few buffers. */
 int32_t memory_main_device(const struct memory_run *run)
 {
     int32_t best = HOST_MEMORY;
@@ -379,6 +390,7 @@ static bool is_allocating_op(const char *name)
     return false;
 }
 
+/* From the inside outwards past ops that only hand out memory, but not past a module's mark. */
 const char *memory_block_op(const struct memory_run *run, const struct memory_block *block)
 {
     uint32_t event = block->event;

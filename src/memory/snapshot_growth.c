@@ -40,6 +40,7 @@ void memory_change_add(struct memory_change *change, enum change_side side, cons
     }
 }
 
+/* By the size of the change in either direction; names decide between equals. */
 static int by_change(const void *a, const void *b, void *names)
 {
     const struct changed_share *one = a;
@@ -81,7 +82,8 @@ uint32_t moment_at(const struct snapshot_replay *replay, int64_t time_ns)
 }
 
 /* Births and ends of lives by moment, as moment << 32 | life, where those of one moment are in the
- * order of the lives; free() it. */
+ * order of the lives; free() it. Both numbers in one word, sorted by radix: millions of events,
+ * in linear time, and stable. */
 static uint64_t *sorted_changes(const struct snapshot_replay *replay, size_t *count)
 {
     size_t most = 2 * (size_t)replay->life_count + 1;
@@ -119,6 +121,8 @@ static uint32_t moment_of(uint64_t change)
     return (uint32_t)(change >> 32);
 }
 
+/* A life that is born and dies at one moment is told apart by which of the two comes first, as
+ * births are listed first. */
 static void collect_change(const struct growth_walk *walk, uint64_t change, int part)
 {
     const struct memory_life *life = &walk->replay->lives[(uint32_t)change];
@@ -129,6 +133,8 @@ static void collect_change(const struct growth_walk *walk, uint64_t change, int 
         walk->least[place][part] = walk->held[place];
 }
 
+/* The least that a place held in each part of the trace: steps come and go within a part, and
+ * what grows from part to part beneath them is kept. A few large steps cannot hide it. */
 static void walk_through(const struct growth_walk *walk, const uint32_t *part_ends)
 {
     size_t count;
@@ -155,6 +161,7 @@ static int by_growth(const void *a, const void *b)
     return (one->place > other->place) - (one->place < other->place);
 }
 
+/* Steady growth is more in each part than in the one before. */
 static void keep_growing(struct memory_growth *growth, const struct growth_walk *walk)
 {
     for (uint32_t i = 0; i < walk->places->count; i++) {
@@ -171,6 +178,7 @@ static void keep_growing(struct memory_growth *growth, const struct growth_walk 
     qsort(growth->places, growth->count, sizeof *growth->places, by_growth);
 }
 
+/* Parts of equal time, not of equal numbers of events: a slow phase is as long as a busy one. */
 void measure_growth(struct memory_growth *growth, const struct snapshot_replay *replay,
                     const struct snapshot_places *places)
 {

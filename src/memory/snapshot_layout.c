@@ -66,6 +66,7 @@ static void collect_segments(struct memory_layout *layout, const struct snapshot
 
 /* ---- the end ---- */
 
+/* A block that waits for its stream (pending) is used and nobody's any more. */
 static void snapshot_layout_take_block(struct laid_segment *segment,
                                        const struct snapshot_block *block)
 {
@@ -115,7 +116,9 @@ static void add_segment(struct memory_layout *layout, const struct snapshot_even
     };
 }
 
-/* Takes the event's stretch out of the segment that holds it; what is left on both sides stays. */
+/* Takes the event's stretch out of the segment that holds it; what is left on both sides stays.
+ * The last segment takes the place of one that is gone: order is restored by the sort
+ * afterwards. An event that fits no segment is of another snapshot, and changes nothing. */
 static void cut_segment(struct memory_layout *layout, const struct snapshot_event *event)
 {
     uint64_t begin = event->address;
@@ -139,7 +142,8 @@ static void cut_segment(struct memory_layout *layout, const struct snapshot_even
     }
 }
 
-/* Undoes the events after `moment`, the last one first. */
+/* Undoes the events after `moment`, the last one first. Backwards an allocation of a segment
+ * removes it, a release brings it back. */
 static void undo_events(struct memory_layout *layout, const struct snapshot_replay *replay,
                         uint32_t moment)
 {
@@ -199,7 +203,9 @@ static const struct memory_life **sort_lives(const struct snapshot_replay *repla
     return lives;
 }
 
-/* Puts the lives that lie in the segment into it; returns the first one behind it. */
+/* Puts the lives that lie in the segment into it; returns the first one behind it. Lives and
+ * segments are both by address: one walk. Sizes are rounded as the allocator does, so that what
+ * is left between them is really free. */
 static uint32_t fill_segment(struct laid_segment *segment, const struct memory_life **lives,
                              uint32_t count, uint32_t next, uint32_t moment)
 {
@@ -242,6 +248,8 @@ static uint32_t count_segment_events(const struct snapshot_replay *replay, uint3
     return count;
 }
 
+/* From the end backwards, as only the end's segments are known whole: the history is a ring
+ * that begins somewhere. */
 bool lay_out_moment(struct memory_layout *layout, const struct snapshot_replay *replay,
                     uint32_t moment)
 {

@@ -36,6 +36,7 @@ static uint32_t snapshot_tree_add_node(struct tree_growth *growth, struct call_n
     return tree->count++;
 }
 
+/* By (parent, frame): the same line called from two places is two nodes. */
 static uint32_t child_of(struct tree_growth *growth, uint32_t parent, uint32_t frame)
 {
     uint32_t next = growth->tree->count;
@@ -59,7 +60,9 @@ static uint32_t node_of_place(struct tree_growth *growth, uint32_t place)
         (struct call_node){.frame = SNAPSHOT_NONE, .place = place, .parent = SNAPSHOT_NONE});
 }
 
-/* The innermost node of a stack, which is put into the tree. */
+/* The innermost node of a stack, which is put into the tree. From the outermost frame inwards,
+ * the program's own lines alone: lines of libraries are the same in all programs. DEPTH_MAX
+ * bounds recursion in the program. */
 static uint32_t leaf_of(struct tree_growth *growth, uint32_t stack)
 {
     const struct memory_snapshot *snapshot = growth->places->snapshot;
@@ -78,6 +81,7 @@ static uint32_t leaf_of(struct tree_growth *growth, uint32_t stack)
     return node == SNAPSHOT_NONE ? node_of_place(growth, growth->places->of_stack[stack]) : node;
 }
 
+/* Stacks are shared by many allocations, so each is put into the tree once. */
 static uint32_t leaf_of_life(struct tree_growth *growth, const struct memory_life *life)
 {
     uint32_t *known;
@@ -90,6 +94,7 @@ static uint32_t leaf_of_life(struct tree_growth *growth, const struct memory_lif
     return *known - 1;
 }
 
+/* O(lives + frames of all stacks). */
 void build_call_tree(struct call_tree *tree, const struct snapshot_replay *replay,
                      const struct snapshot_places *places, uint32_t moment)
 {
@@ -129,6 +134,8 @@ void build_call_tree(struct call_tree *tree, const struct snapshot_replay *repla
 
 /* ---- rows ---- */
 
+/* Children of one parent side by side, largest first: SNAPSHOT_NONE is the largest number, so
+ * the outermost come last. */
 static int by_parent_and_bytes(const void *a, const void *b, void *tree)
 {
     const struct call_node *nodes = ((const struct call_tree *)tree)->nodes;
@@ -150,7 +157,9 @@ static bool is_passage(const struct call_tree *tree, const uint32_t *sorted, con
            tree->nodes[sorted[first[node]]].bytes == tree->nodes[node].bytes;
 }
 
-/* Rows in the order of a walk; the nodes to visit wait on a stack, the next one on top. */
+/* Rows in the order of a walk; the nodes to visit wait on a stack, the next one on top. On a
+ * stack of its own, as the depth is the file's. What is below least_bytes is left out with all
+ * in it, since children hold no more. */
 static uint32_t walk(const struct call_tree *tree, const uint32_t *sorted, const uint32_t *first,
                      int64_t least_bytes, struct call_row *rows)
 {
@@ -222,6 +231,7 @@ static int by_bytes(const void *a, const void *b)
     return (one->key > other->key) - (one->key < other->key);
 }
 
+/* Keys are small numbers, so an array is the map; what has no block is dropped before sorting. */
 void share_memory(struct memory_shares *shares, const struct snapshot_replay *replay,
                   uint32_t moment, struct share_key key)
 {
@@ -271,6 +281,8 @@ static uint32_t snapshot_owners_name_id(struct snapshot_owners *owners, const ch
     return string_pool_add(&owners->names, text, length);
 }
 
+/* "phase|module", as the recorder writes tags; a tag of the program's own has no bar, and
+ * names a module. */
 static void split_tag(struct snapshot_owners *owners, uint32_t tag, const char *text)
 {
     const char *bar = strchr(text, '|');

@@ -33,6 +33,8 @@ bool is_python_frame(const struct memory_snapshot *snapshot, const struct snapsh
            has_prefix(file, "<string>") || strstr(file, "ipykernel") != NULL;
 }
 
+/* By path, since a frame has nothing else: a program installed as a package looks like a
+ * library, and its lines are then shown as a library's. */
 bool is_user_frame(const struct memory_snapshot *snapshot, const struct snapshot_frame *frame)
 {
     const char *file = snapshot_text(snapshot, frame->file);
@@ -92,7 +94,8 @@ static const char *snapshot_places_operator_of(const char *function, size_t *len
     return function;
 }
 
-/* The place of that kind: of lines `id` is a frame, of others a name. */
+/* The place of that kind: of lines `id` is a frame, of others a name. Ids of frames and names
+ * may be equal numbers, so the kind is in the key. */
 static uint32_t add_place(struct snapshot_places *places, enum place_kind kind, uint32_t id)
 {
     uint32_t known = hash_map_add(&places->ids, pair_key((uint32_t)kind, id), places->count);
@@ -118,7 +121,7 @@ static uint32_t name_of_operator(struct snapshot_places *places, const char *nam
 }
 
 /* Of a stack without Python: its node of autograd, else its outermost operator, else its outermost
- * function. */
+ * function. Frames are innermost first, so the last operator that is seen is the outermost. */
 static uint32_t native_place(struct snapshot_places *places, const uint32_t *frames, uint32_t count)
 {
     const struct memory_snapshot *snapshot = places->snapshot;
@@ -150,6 +153,8 @@ static uint32_t native_place(struct snapshot_places *places, const uint32_t *fra
                      string_pool_add(&places->names, outermost, strlen(outermost)));
 }
 
+/* The innermost line of the user's, else of any Python, else what C++ says: where somebody can
+ * change something. */
 static uint32_t snapshot_places_find_place(struct snapshot_places *places, const bool *is_user,
                                            const bool *is_python,
                                            const struct snapshot_stack *stack)
@@ -165,6 +170,8 @@ static uint32_t snapshot_places_find_place(struct snapshot_places *places, const
     return native_place(places, frames, stack->count);
 }
 
+/* Per stack, not per allocation: a snapshot has thousands of stacks and millions of
+ * allocations. */
 void find_snapshot_places(struct snapshot_places *places, const struct memory_snapshot *snapshot)
 {
     bool *is_user = require_memory(calloc((size_t)snapshot->frame_count + 1, sizeof *is_user));

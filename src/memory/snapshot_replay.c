@@ -30,6 +30,8 @@ static struct memory_life *living_at(const struct replaying *replaying, uint64_t
     return life && life->died == LIFE_NEVER ? life : NULL;
 }
 
+/* An address in use that is allocated again: the release is not in the ring. Counted, as it
+ * makes the sums doubtful. */
 static void begin_life(struct replaying *replaying, const struct snapshot_event *event,
                        uint32_t moment)
 {
@@ -50,7 +52,7 @@ static void begin_life(struct replaying *replaying, const struct snapshot_event 
     (void)hash_map_set(&replaying->last_life, event->address, add_life(replaying, &life));
 }
 
-/* A block of which the trace saw only the end. */
+/* A block of which the trace saw only the end. x */
 static struct memory_life *add_unseen(struct replaying *replaying,
                                       const struct snapshot_event *event)
 {
@@ -85,6 +87,7 @@ static void end_life(struct replaying *replaying, const struct snapshot_event *e
         life->died = moment;
 }
 
+/* Moment i is after i events, so moment 0 is before the first. */
 static void walk_events(struct replaying *replaying)
 {
     const struct snapshot_replay *replay = replaying->replay;
@@ -159,7 +162,8 @@ static void meet_blocks(struct replaying *replaying)
     free(is_met);
 }
 
-/* Live bytes at each moment, from where the lives begin and end. */
+/* Live bytes at each moment, from where the lives begin and end. Differences, then a running
+ * sum: O(lives + events). The first of equal peaks. */
 static void sum_lives(struct snapshot_replay *replay)
 {
     int64_t *live = replay->live_bytes;
@@ -186,7 +190,9 @@ static int64_t reserved_change(const struct snapshot_event *event)
     return 0;
 }
 
-/* Reserved bytes at each moment, from the segments that stand in the snapshot backwards. */
+/* Reserved bytes at each moment, from the segments that stand in the snapshot backwards.
+ * Backwards from the end. Reserved below live at a moment cannot be: it is counted, and the
+ * report doubts the file. */
 static void sum_segments(struct snapshot_replay *replay)
 {
     const struct memory_snapshot *snapshot = replay->snapshot;
@@ -205,6 +211,8 @@ static void sum_segments(struct snapshot_replay *replay)
     }
 }
 
+/* O(events): each address is looked up by a map. Live and reserved bytes of every moment are
+ * kept, 16 bytes an event, as all questions behind are about moments. */
 void replay_snapshot(struct snapshot_replay *replay, const struct memory_snapshot *snapshot,
                      uint32_t device)
 {
@@ -227,6 +235,7 @@ void replay_snapshot(struct snapshot_replay *replay, const struct memory_snapsho
     hash_map_clear(&replaying.last_life);
 }
 
+/* From the first event on: the snapshot's clock has no date. */
 int64_t moment_time_ns(const struct snapshot_replay *replay, uint32_t moment)
 {
     if (replay->event_count == 0 || moment == 0)

@@ -51,7 +51,9 @@ static void open_call(struct splitter *splitter, uint32_t index)
     };
 }
 
-/* Opens the calls that start before `end_ns` and closes those that end by `start_ns`. */
+/* Opens the calls that start before `end_ns` and closes those that end by `start_ns`. Both
+ * exposed stretches and calls are in order of start, so the calls are opened once each; only
+ * those open at the moment are looked at, which are a handful (one a stream). */
 static void move_on(struct splitter *splitter, int64_t start_ns, int64_t end_ns)
 {
     const struct rank_digest *digest = splitter->digest;
@@ -80,6 +82,8 @@ static void cut_at(struct moment *moment, int64_t time_ns, int64_t cut_ns)
         moment->until_ns = cut_ns;
 }
 
+/* Until the next moment at which any open call starts, has its last rank, or ends: between
+ * such moments nothing changes, so the whole of it goes to one part. */
 static struct moment exposed_split_look_at(const struct splitter *splitter, int64_t time_ns,
                                            int64_t end_ns)
 {
@@ -197,7 +201,8 @@ static bool find_call_of_rank(struct join_member *member, const struct root_sear
     return true;
 }
 
-/* How much of [start_ns, end_ns) is exposed communication of the rank. */
+/* How much of [start_ns, end_ns) is exposed communication of the rank. Stretches are disjoint
+ * and in order: O(log stretches + those inside). */
 static int64_t exposed_within_ns(const struct rank_digest *digest, int64_t start_ns, int64_t end_ns)
 {
     uint32_t first =
@@ -239,6 +244,8 @@ struct culprits {
     unsigned count;
 };
 
+/* Places are told apart by rank. With more culprits than the table has, none of those left out
+ * can be the worst by much: each has at most 1/16 of what is in the table. */
 static void add_culprit(struct culprits *culprits, const struct root_search *search,
                         struct join_member call)
 {
@@ -278,6 +285,8 @@ static struct culprits find_culprits(const struct root_search *search, struct jo
             break;
         if (!join || call->start_ns + call->duration_ns > own->start_ns)
             continue;
+        /* Here both were together, so whatever held the late rank up before it held up the
+         * waiter, too. */
         if (find_call_of_rank(&together, search, join, waiter))
             break;
         add_culprit(&found, search, before);
@@ -295,6 +304,8 @@ static const struct culprit_of_wait *worst_of(const struct culprits *culprits)
     return worst;
 }
 
+/* DEPTH_MAX bounds chains that clocks or damaged sequence numbers could make endless; a real
+ * chain goes from a group to the next, through as many axes as the layout has. */
 uint32_t find_wait_root(const struct rank_digest *const *digests, const struct call_joins *joins,
                         struct join_member call)
 {
@@ -306,12 +317,15 @@ uint32_t find_wait_root(const struct rank_digest *const *digests, const struct c
 
     if (!join || waiting_ns <= 0 || !find_call_of_rank(&late, &search, join, join->late))
         return call.rank;
+    /* A receive waits for its sender and for nobody behind it: that is the pipeline's order,
+     * which is no fault of whoever came last. */
     if (!ends_together((enum collective_kind)called_by(&search, call)->kind))
         return late.rank;
     for (int depth = 0; depth < DEPTH_MAX; depth++) {
         struct culprits culprits = find_culprits(&search, late, waiter);
         const struct culprit_of_wait *worst = worst_of(&culprits);
 
+        /* Less than half: the late rank lost more by itself than to the one it waited for. */
         if (!worst || worst->held_up_ns < waiting_ns - worst->held_up_ns)
             break;
         waiter = late.rank;
@@ -327,7 +341,9 @@ enum { MISSING_MAX = 64 };
 
 /* ---- which ranks ---------------------------------------------------------------------------- */
 
-/* Takes the set's digests; of several of one rank the first counts. */
+/* Takes the set's digests; of several of one rank the first counts. The set is sorted by rank,
+ * so summaries of one rank follow each other. The first is kept: sorting by bytes makes that the
+ * same one on every machine and in every order of files. */
 static void collect_digests(struct all_ranks *run, struct digest_set *set)
 {
     struct rank_digest *all = require_memory(calloc(set->count + 1, sizeof *all));
@@ -351,6 +367,8 @@ static void collect_digests(struct all_ranks *run, struct digest_set *set)
     }
 }
 
+/* The largest that any rank tells: a process may say 1 where it was started before the group
+ * was. */
 static void all_ranks_find_world(struct all_ranks *run)
 {
     run->world_size = run->layout.is_given ? rank_layout_ranks(&run->layout) : -1;
@@ -362,7 +380,7 @@ static void all_ranks_find_world(struct all_ranks *run)
     }
 }
 
-/* Ranks are in order, so one walk finds the gaps. */
+/* Ranks are in order, so one walk finds the gaps. Up to MISSING_MAX are named, all are counted. */
 static void all_ranks_find_missing(struct all_ranks *run)
 {
     int64_t expected = 0;
@@ -410,7 +428,9 @@ static const int64_t together_ns = INT64_C(60) * 1000 * 1000 * 1000;
 /* Times since 1970 are later (2001), times since a start are not. */
 static const int64_t dated_ns = INT64_C(1000) * 1000 * 1000 * 1000 * 1000 * 1000;
 
-/* Whether a minute or more lies between two ranks, by what their dates say. */
+/* Whether a minute or more lies between two ranks, by what their dates say. One range per rank:
+ * if some rank began more than a minute after another had ended, they did not train together.
+ * Clocks of one cluster are synchronized to seconds; traces of one run overlap. */
 static bool ranks_are_apart(const struct all_ranks *run)
 {
     int64_t last_start_ns = INT64_MIN, first_end_ns = INT64_MAX;
@@ -528,6 +548,8 @@ static bool have_several_devices(const struct all_ranks *run)
     return false;
 }
 
+/* One collective of equal sizes is enough to believe in one run, since sizes of different runs
+ * agree rarely; one unequal size is not enough to doubt, as a trace may be cut. */
 static const char *sign_in_collectives(const struct all_ranks *run)
 {
     struct joined_sizes sizes = {0};
@@ -565,6 +587,8 @@ static const char *sign_of_other_runs(const struct all_ranks *run)
 
 /* ---- what they waited for ------------------------------------------------------------------- */
 
+/* Of calls of steps alone, as the table's times are per step. What a rank waited is what the
+ * last to come caused: the sum of all waits is the sum of all causes. */
 static void all_ranks_add_call(struct all_ranks *run, uint32_t index, uint32_t call_index)
 {
     struct rank_communication *communication = &run->ranks[index].communication;
@@ -604,6 +628,8 @@ static void add_to_root(struct all_ranks *run, struct join_member call, int64_t 
         root->root_ns += waiting_ns;
 }
 
+/* Two views of the same waits: how long kernels waited (add_call), and how much of that was
+ * exposed, with the rank that began it (add_to_root). */
 static void split_rank(struct all_ranks *run, uint32_t index)
 {
     struct rank_in_run *rank = &run->ranks[index];
@@ -626,6 +652,9 @@ static void split_rank(struct all_ranks *run, uint32_t index)
     }
 }
 
+/* The order matters: which ranks there are, then which calls of them are one, which both the
+ * test for other runs and the clocks need; waits come last, as they compare durations only and
+ * need no clocks. */
 void all_ranks_init(struct all_ranks *run, struct digest_set *set, const struct rank_layout *layout)
 {
     if (layout)

@@ -71,6 +71,9 @@ static uint32_t text_number(struct joiner *joiner, const char *text)
     return number;
 }
 
+/* A communicator is told by name and ranks where the recorder has them; without both by the
+ * stream's place, as NCCL gives a communicator a stream of its own. Sends and receives match
+ * per pair and direction, so these are groups of their own. */
 static uint32_t call_join_find_group(struct joiner *joiner, const struct digest_group *group,
                                      const struct digest_call *call)
 {
@@ -165,7 +168,8 @@ static int64_t call_join_end_of(const struct digest_call *call)
     return call->start_ns + call->duration_ns;
 }
 
-/* They may be one collective, as far as kind and size tell. */
+/* They may be one collective, as far as kind and size tell. Gather, scatter and all-to-all may
+ * differ in size by rank, so sizes say nothing there; a size that is not known fits any. */
 static bool may_be_one(const struct digest_call *a, const struct digest_call *b)
 {
     bool has_one_size = a->kind == COLLECTIVE_ALL_REDUCE || a->kind == COLLECTIVE_ALL_GATHER ||
@@ -183,6 +187,8 @@ struct shift_fit {
     int64_t offset_ns; /* between the clocks, as a size */
 };
 
+/* At most SAMPLES_MAX calls from the beginning: what agrees so long agrees. The spread is from
+ * p10 to p90, so that stragglers at one or two calls do not hide the right shift. */
 static struct shift_fit measure_shift(const struct joiner *joiner, const struct rank_calls *all,
                                       const struct rank_calls *some, int64_t shift)
 {
@@ -232,6 +238,7 @@ static bool fits_better(const struct shift_fit *a, const struct shift_fit *b, in
     return a->offset_ns < b->offset_ns;
 }
 
+/* From 0 outwards and better only strictly: of shifts that fit alike the smallest is taken. */
 static int64_t call_join_find_shift(const struct joiner *joiner, const struct rank_calls *all,
                                     const struct rank_calls *some)
 {
@@ -264,6 +271,8 @@ static struct rank_calls calls_of_rank(struct join_entry *entries, size_t count)
     return calls;
 }
 
+/* Against the rank with most calls, as its trace holds what the others have. One pairwise
+ * comparison a rank, not all pairs. */
 static void number_by_order(struct joiner *joiner, struct join_entry *entries, size_t count)
 {
     struct rank_calls longest = {0};
@@ -294,6 +303,9 @@ static void number_turns(struct join_entry *entries, size_t count)
             entries[i].turn = entries[i - 1].turn + 1;
 }
 
+/* One call without a number makes the numbers of the group worthless: two ways of counting
+ * would not meet. Numbers of sends and receives count all of a communicator's, so pairs are
+ * counted by order. */
 static void number_group(struct joiner *joiner, struct join_entry *entries, size_t count)
 {
     struct joint_group *group = &joiner->joins->groups[entries->group];
@@ -324,6 +336,9 @@ static int call_join_compare_places(const void *left, const void *right)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
+/* The rank with the shortest kernel came last: all end together, and who comes last waits for
+ * nobody. So the shortest duration is the transfer, and what others took longer they waited.
+ * This needs no clocks. Mismatched calls give no transfer: they are no one collective. */
 static void call_join_add_join(struct joiner *joiner, const struct join_entry *entries,
                                size_t count)
 {
@@ -371,6 +386,7 @@ static void join_group(struct joiner *joiner, struct join_entry *entries, size_t
     }
 }
 
+/* A call is in one join at most, so the number of entries bounds members and joins. */
 static void prepare_joins(struct call_joins *joins, const struct rank_digest *const *digests,
                           uint32_t digest_count, size_t entry_count)
 {

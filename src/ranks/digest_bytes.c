@@ -16,6 +16,8 @@ void digest_put_text(struct bytes *writer, const char *text)
 /* The hash takes 9 bytes. */
 enum { SHARED_LENGTH_MIN = 17 };
 
+/* A text of 16 bytes or less is as short as its hash. 0 says that a hash follows, so that
+ * lengths begin with 1. */
 void digest_put_shared(struct bytes *writer, struct shared_texts *texts, const void *bytes,
                        size_t length)
 {
@@ -29,6 +31,8 @@ void digest_put_shared(struct bytes *writer, struct shared_texts *texts, const v
         bytes_add(writer, bytes, length);
 }
 
+/* A failed reader stands at its end: every further read fails at once, so callers may check
+ * once, at the end. */
 static uint64_t digest_bytes_fail(struct digest_reader *reader)
 {
     reader->has_failed = true;
@@ -36,6 +40,7 @@ static uint64_t digest_bytes_fail(struct digest_reader *reader)
     return 0;
 }
 
+/* LEB128, 7 bits a byte, at most 10 bytes; bits beyond 64 are damage, not ignored. */
 uint64_t digest_take_count(struct digest_reader *reader)
 {
     uint64_t number = 0;
@@ -55,6 +60,7 @@ uint64_t digest_take_count(struct digest_reader *reader)
     return digest_bytes_fail(reader);
 }
 
+/* Zigzag: the sign in the lowest bit, so that small negative numbers are short. */
 int64_t digest_take_integer(struct digest_reader *reader)
 {
     uint64_t number = digest_take_count(reader);
@@ -62,6 +68,8 @@ int64_t digest_take_integer(struct digest_reader *reader)
     return (int64_t)(number & 1 ? ~(number >> 1) : number >> 1);
 }
 
+/* Nothing can be longer than what is left: a damaged length never leads to an allocation of
+ * its size. */
 uint32_t digest_take_length(struct digest_reader *reader)
 {
     uint64_t length = digest_take_count(reader);
@@ -71,6 +79,7 @@ uint32_t digest_take_length(struct digest_reader *reader)
     return (uint32_t)length;
 }
 
+/* Each item takes `least_bytes` at least, so a count is refused before memory is taken for it. */
 uint32_t digest_take_items(struct digest_reader *reader, size_t least_bytes)
 {
     uint32_t count = digest_take_length(reader);
@@ -108,6 +117,8 @@ static uint64_t read_hash(struct digest_reader *reader)
     return hash;
 }
 
+/* A hash whose text was damaged or is missing fails the whole summary: with another text the
+ * calls would be joined wrongly. */
 static const char *find_shared(struct digest_reader *reader, const struct shared_texts *texts,
                                size_t *length)
 {

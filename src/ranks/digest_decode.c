@@ -34,6 +34,8 @@ static void fail_unless(struct digest_reader *reader, bool holds)
         reader->has_failed = true;
 }
 
+/* On failure the lowest value stands in, so that what follows computes with a number that is
+ * in range. */
 static int64_t read_within(struct digest_reader *reader, int64_t lowest, int64_t highest)
 {
     int64_t number = digest_take_integer(reader);
@@ -52,6 +54,7 @@ static int64_t decode_length_ns(struct digest_reader *reader, int64_t *sum_ns)
     return reader->has_failed ? 0 : length_ns;
 }
 
+/* Axes of a later version stand behind those of this one and are passed over. */
 static void decode_facts(struct decoding *decoding, struct digest_reader *reader)
 {
     struct rank_digest *digest = decoding->digest;
@@ -103,7 +106,10 @@ static void decode_name_list(struct digest_names *names, enum digest_name_list w
     arena_clear(&arena);
 }
 
-/* The first version has the names here, and those of chains with the chains. */
+/* The first version has the names here, and those of chains with the chains. Numbers stand for
+ * names in what follows, so that a version with more accounts or kinds can be read by one with
+ * fewer: what is not known has a place behind the last. All summaries of a file share the text,
+ * so it is parsed once and then recognized by its address. */
 static void decode_names(struct decoding *decoding, struct digest_reader *reader)
 {
     struct digest_context *context = decoding->context;
@@ -153,6 +159,8 @@ static void decode_step(struct digest_step *step, const struct digest_names *nam
         step->account_ns[account < ACCOUNT_COUNT ? account : ACCOUNT_IDLE_NOTHING] += ns;
         sum_ns += ns;
     }
+    /* The ledger's invariant holds for what is read, too: damage that slips through the
+     * checksum would break it. */
     fail_unless(reader, sum_ns == step->end_ns - step->start_ns);
 }
 
@@ -230,6 +238,8 @@ static int64_t decode_time(struct digest_reader *reader, int64_t time_ns)
     return reader->has_failed ? 0 : result_ns;
 }
 
+/* Calls are in order of start, which the join relies on. Sums are bounded, so that later
+ * additions over all ranks cannot overflow. */
 static void decode_calls(struct decoding *decoding, struct digest_reader *reader)
 {
     enum { BYTES_LEAST = 10 };
@@ -248,6 +258,7 @@ static void decode_calls(struct decoding *decoding, struct digest_reader *reader
     digest->call_count = count;
 }
 
+/* Stretches are disjoint and in order, as exposed_within_ns searches them by halves. */
 static void decode_exposed(struct decoding *decoding, struct digest_reader *reader)
 {
     enum { BYTES_LEAST = 3 };
@@ -279,6 +290,7 @@ static void decode_tokens(struct decoding *decoding, struct digest_reader *reade
         digest->steps[i].tokens = read_within(reader, -1, STEP_TOKENS_MAX);
 }
 
+/* Calls are told by gaps, so they only go up: each call has one exchange at most. */
 static void decode_exchanges(struct decoding *decoding, struct digest_reader *reader)
 {
     enum { BYTES_LEAST = 3 };
@@ -346,6 +358,9 @@ static void decode_part(struct decoding *decoding, uint64_t part, struct digest_
         collect[part](decoding, reader);
 }
 
+/* Parts with a number and a length in rising order: an unknown one is passed over, a known one
+ * twice is damage. PART_FACTS to PART_EXPOSED must be there; what was added later need not. On
+ * damage nothing is kept of the rank, as a half of its calls would be joined wrongly. */
 bool digest_decode(struct rank_digest *digest, const void *bytes, size_t length,
                    struct digest_context *context)
 {

@@ -60,6 +60,8 @@ static void put_names(struct bytes *writer, const struct encoding *encoding)
     bytes_clear(&names);
 }
 
+/* In a fixed order and without padding: equal summaries have equal bytes, which is how a set
+ * finds a file that was read twice. */
 static void put_steps(struct bytes *writer, const struct encoding *encoding)
 {
     const struct rank_digest *digest = encoding->digest;
@@ -145,6 +147,7 @@ static void put_tokens(struct bytes *writer, const struct encoding *encoding)
         bytes_add_zigzag(writer, digest->steps[i].tokens);
 }
 
+/* By gaps from call to call: all-to-all calls stand together mostly, so a gap is one byte. */
 static void put_exchanges(struct bytes *writer, const struct encoding *encoding)
 {
     const struct rank_digest *digest = encoding->digest;
@@ -176,6 +179,8 @@ static void put_chains(struct bytes *writer, const struct encoding *encoding)
     }
 }
 
+/* A part is written to a buffer of its own first, as its length stands before it. Empty parts
+ * beyond those that every version needs are left out. */
 void digest_encode(struct bytes *writer, const struct rank_digest *digest,
                    struct shared_texts *texts)
 {

@@ -55,6 +55,8 @@ static int compare_hashes(const void *left, const void *right)
     return a->hash < b->hash ? -1 : a->hash > b->hash;
 }
 
+/* By hash, not in the order in which they came: the bytes of a file depend on what is in it
+ * alone. */
 static void put_texts(struct bytes *writer, const struct shared_texts *texts)
 {
     struct shared_text *sorted = require_memory(calloc(texts->count + 1, sizeof *sorted));
@@ -101,6 +103,8 @@ struct file_reader {
     bool is_stopped; /* a record cannot be passed over */
 };
 
+/* A damaged record is told with its rank where its head still says so, and costs that rank;
+ * the others are read. */
 static void add_damage(const struct file_reader *reader, int64_t rank, const char *what)
 {
     struct error error = {0};
@@ -123,6 +127,8 @@ static int64_t rank_in_head(const unsigned char *head, size_t length)
     return length < 9 || head[0] != RECORD_RANK ? -1 : (int64_t)collect_number(head + 1, 8);
 }
 
+/* The hash is of the text itself, so a text that does not hash to its key is damaged, whatever
+ * the checksum says. */
 static bool keep_shared_text(const struct file_reader *reader, uint64_t hash,
                              const unsigned char *bytes, size_t length)
 {
@@ -166,7 +172,9 @@ static void read_record(struct file_reader *reader, const unsigned char *head, s
         add_damage(reader, rank_in_head(head, RECORD_HEAD_BYTES), "is damaged");
 }
 
-/* Takes all whole records at the beginning of the bytes; returns how many bytes they are. */
+/* Takes all whole records at the beginning of the bytes; returns how many bytes they are. A
+ * length beyond what this program writes means that the head itself is damaged: the start of the
+ * next record is then not known, and reading stops there. */
 static size_t read_whole_records(struct file_reader *reader, const unsigned char *at, size_t length)
 {
     size_t done = 0;
@@ -201,7 +209,9 @@ static bool read_file_head(struct file_reader *reader, const unsigned char *at, 
     return true;
 }
 
-/* What follows the last whole record. */
+/* What follows the last whole record. Too few records is a file that was cut; more bytes than
+ * records would be another file appended, of which to read the first only would be wrong
+ * silently. */
 static bool end_file(const struct file_reader *reader, const unsigned char *at, size_t length,
                      size_t more, struct error *error)
 {
@@ -247,6 +257,8 @@ static bool read_pending(struct file_reader *reader, struct bytes *pending, stru
     return true;
 }
 
+/* Records are decoded as they come through a pipe: a window's rest is kept until its record is
+ * whole, so memory is that of one record and not of the file. */
 bool digest_set_read(struct digest_set *set, struct input_stream *stream, const char *file,
                      struct error *error)
 {

@@ -31,7 +31,9 @@ static void clear_record(struct digest_record *record)
     *record = (struct digest_record){0};
 }
 
-/* The one place where bytes become a digest. */
+/* The one place where bytes become a digest. What is decoded to check the record may be kept for
+ * the caller that takes it next (keeps_decoded): decoding is most of the cost of reading
+ * summaries. */
 static bool decode_record(struct digest_record *record, struct digest_context *context)
 {
     struct rank_digest *digest = record->decoded;
@@ -94,6 +96,8 @@ void digest_set_add(struct digest_set *set, const struct rank_digest *digest)
                                            .is_damaged = is_digest_damaged(digest)});
 }
 
+/* Problems are records, too: they come through merging by processes like summaries do, and
+ * none is lost on the way. */
 void digest_set_add_problem(struct digest_set *set, const struct digest_problem *problem)
 {
     struct bytes writer = {0};
@@ -183,7 +187,7 @@ bool digest_set_keep(struct digest_set *set, const struct digest_record *head, c
     return true;
 }
 
-/* Ranks that are not known stand behind the others. */
+/* Ranks that are not known stand behind the others. As unsigned, -1 is the largest. */
 static int compare_records(const void *left, const void *right)
 {
     const struct digest_record *a = left;
@@ -200,6 +204,7 @@ static int compare_records(const void *left, const void *right)
     return a->length == b->length ? 0 : a->length < b->length ? -1 : 1;
 }
 
+/* Equal bytes are one record: merging is idempotent. */
 void digest_set_sort(struct digest_set *set)
 {
     size_t kept = 0;

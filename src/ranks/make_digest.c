@@ -72,6 +72,8 @@ static int64_t embedded_indices(const char *shapes, uint64_t *table)
     return indices;
 }
 
+/* The first TABLES_MAX tables are enough: token tables are looked up first in every model,
+ * before positions and types. */
 static void add_look_up(struct look_ups *look_ups, uint32_t step, uint64_t table, int64_t indices)
 {
     int64_t *sum;
@@ -88,6 +90,8 @@ static void add_look_up(struct look_ups *look_ups, uint32_t step, uint64_t table
         *sum += indices;
 }
 
+/* By the operator on the host, whose shapes are recorded with record_shapes=True; without them
+ * a step has no tokens here, and the model's description may say. */
 static void find_look_ups(struct look_ups *look_ups, const struct trace *trace,
                           const struct ledger *ledger)
 {
@@ -202,6 +206,8 @@ static void collect_facts(struct digest_maker *maker, const struct efficiency *e
     digest->is_truncated = trace->read.is_truncated || trace->read.ending != ENDING_CLEAN;
 }
 
+/* The largest that the allocator recorded while the trace went on: what came before is not
+ * known. */
 static void collect_memory(struct digest_maker *maker)
 {
     struct rank_digest *digest = maker->digest;
@@ -265,6 +271,8 @@ static uint32_t add_group(struct digest_maker *maker, uint64_t key, struct diges
     return index;
 }
 
+/* Without a name the stream tells the communicator; its place in the order of first use is
+ * kept, not its number, as numbers differ between ranks. */
 static uint32_t group_of_call(struct digest_maker *maker, const struct collective_call *call,
                               uint32_t track)
 {
@@ -304,6 +312,8 @@ static void collect_exchange(struct digest_maker *maker, const struct collective
     ARENA_LIST_ADD(&digest->arena, digest->exchanges, digest->exchange_count, exchange);
 }
 
+/* Every communication kernel of the device in order of start, also those outside of steps:
+ * joins count calls, and leaving some out on one rank would shift it against the others. */
 static void collect_calls(struct digest_maker *maker)
 {
     struct rank_digest *digest = maker->digest;
@@ -374,6 +384,8 @@ static size_t walk_step(struct digest_maker *maker, uint32_t step, bool is_count
         int64_t end_ns = timeline->changes[at + 1].start_ns;
         uint32_t mask = timeline->changes[at].mask;
 
+        /* Exposed is where communication is the first class open, as the ledger's account has
+         * it. */
         if (!mask || __builtin_ctz(mask) != KERNEL_COMMUNICATION)
             continue;
         if (start_ns < window->start_ns)
@@ -389,6 +401,7 @@ static size_t walk_step(struct digest_maker *maker, uint32_t step, bool is_count
     return count;
 }
 
+/* Counted first, then kept: the arena gives one block of the right size. */
 static void collect_exposed(struct digest_maker *maker)
 {
     struct rank_digest *digest = maker->digest;

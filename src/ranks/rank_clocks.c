@@ -40,6 +40,7 @@ struct aligner {
                          nothing else */
 };
 
+/* Of ends, not starts: ranks come to a collective at any time, and leave it together. */
 static int64_t recorded_end(const struct aligner *aligner, const struct join_member *member)
 {
     const struct digest_call *call = &aligner->digests[member->rank]->calls[member->call];
@@ -117,7 +118,9 @@ static bool reach_further(struct aligner *aligner)
     return aligner->difference_count > 0;
 }
 
-/* Collects the ends of those members whose clock is known, by the first rank's clock. */
+/* Collects the ends of those members whose clock is known, by the first rank's clock. One
+ * collective may have a rank twice (two devices of one process), so ends are listed, not looked
+ * up by rank. */
 static size_t aligned_ends(struct aligner *aligner, const struct joined_call *join)
 {
     const struct join_member *members = &aligner->joins->members[join->first];
@@ -159,7 +162,10 @@ static void compare_with_all(struct aligner *aligner)
     }
 }
 
-/* Reaches all ranks that joins tie to the first: by kinds that end together as far as they go. */
+/* Reaches all ranks that joins tie to the first: by kinds that end together as far as they go.
+ * Kinds that end together are exhausted first, so that a clock that could be set by an
+ * all-reduce is never set by a receive. One round of other kinds at a time: what it reaches may
+ * tie further ranks by good kinds again. */
 static void reach_all(struct aligner *aligner)
 {
     bool needs_all = false;
@@ -177,6 +183,8 @@ static void reach_all(struct aligner *aligner)
     aligner->takes_all = needs_all;
 }
 
+/* All clocks move at once (Jacobi, not Gauss-Seidel), so the order of ranks has no influence;
+ * then all are shifted back so that the first rank's stays 0. */
 static void refine(struct aligner *aligner, uint32_t digest_count)
 {
     int64_t first_ns;
@@ -189,6 +197,8 @@ static void refine(struct aligner *aligner, uint32_t digest_count)
             aligner->clocks[rank].offset_ns -= first_ns;
 }
 
+/* What is left after the offsets is jitter or drift: its median and maximum say what a time of
+ * one rank is worth on another's clock. */
 static void measure_residuals(struct aligner *aligner)
 {
     struct end_difference *differences = aligner->differences;
@@ -210,6 +220,8 @@ static void measure_residuals(struct aligner *aligner)
     }
 }
 
+/* Only of collectives all of whose members have a known clock: with one left out the spread
+ * would look smaller than it is. */
 static struct end_skew measure_skew(struct aligner *aligner)
 {
     const struct call_joins *joins = aligner->joins;
@@ -241,6 +253,7 @@ static struct end_skew measure_skew(struct aligner *aligner)
     return skew;
 }
 
+/* The same with all offsets at 0, for comparison: what alignment gained is told by the two. */
 static struct end_skew measure_recorded_skew(const struct aligner *aligner, uint32_t digest_count)
 {
     struct aligner as_recorded = *aligner;
@@ -255,6 +268,8 @@ static struct end_skew measure_recorded_skew(const struct aligner *aligner, uint
     return skew;
 }
 
+/* Rank 0 of the list is the reference. Drift is not modeled: profiles are of seconds, in which
+ * clocks of a node drift apart by less than the residual (some parts per million). */
 void align_clocks(struct rank_clocks *clocks, const struct rank_digest *const *digests,
                   const struct call_joins *joins)
 {

@@ -24,7 +24,8 @@ const char *layout_axis_key(enum layout_axis axis)
     return axes[axis].key;
 }
 
-/* AXIS_COUNT where the text begins with no axis. */
+/* AXIS_COUNT where the text begins with no axis. Keys have two letters each, and none begins
+ * another. */
 static unsigned axis_at(const char *text)
 {
     unsigned axis = 0;
@@ -34,7 +35,8 @@ static unsigned axis_at(const char *text)
     return axis;
 }
 
-/* "tp-cp-dp-pp"; axes that are not named follow in their usual order. */
+/* "tp-cp-dp-pp"; axes that are not named follow in their usual order. Axes stand at every third
+ * character ("tp-cp-dp-pp"), hence at += 3; one that is named twice is refused. */
 static bool parse_order(struct rank_layout *layout, const char *text, size_t length)
 {
     unsigned count = 0;
@@ -84,6 +86,9 @@ static bool parse_part(struct rank_layout *layout, const char *text, size_t leng
     return true;
 }
 
+/* Into a copy, which is handed out at the end: on an error the caller's layout is untouched.
+ * The product of the sizes is checked after each factor, so it cannot overflow: each is at
+ * most 2^20. */
 bool rank_layout_parse(struct rank_layout *layout, const char *text, struct error *error)
 {
     struct rank_layout parsed = {.is_given = true, .chunks_per_rank = 1};
@@ -121,6 +126,8 @@ int64_t rank_layout_ranks(const struct rank_layout *layout)
     return ranks;
 }
 
+/* Mixed radix: the first axis of the order varies fastest, as in Megatron-LM's rank generator
+ * (order "tp-cp-ep-dp-pp"). */
 bool rank_layout_place(const struct rank_layout *layout, int64_t rank,
                        int32_t coordinates[AXIS_COUNT])
 {
@@ -244,8 +251,11 @@ static int32_t rank_in_name(const char *start, const char *end, const char *word
     return axis_count == 1 ? along_axis : -1;
 }
 
+/* The file's own name first, then its folders, upwards: "rank_3/trace.json" names a rank as
+ * well as "trace_rank3.json", and of both the nearer one counts. */
 int64_t rank_in_path(const char *path)
 {
+    /* TensorBoard's trace handler names files "HOST_PID.worker0...", others "rank0". */
     static const char *const words[] = {"rank", "worker"};
     const char *end = path + strlen(path);
 
@@ -264,6 +274,7 @@ int64_t rank_in_path(const char *path)
     }
 }
 
+/* All from one name: coordinates from two levels of folders might be of different things. */
 void coordinates_in_path(int32_t coordinates[AXIS_COUNT], const char *path)
 {
     const char *end = path + strlen(path);

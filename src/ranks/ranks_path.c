@@ -11,6 +11,8 @@ struct path_place {
     uint32_t chain; /* index in digest->chains */
 };
 
+/* A clock that nothing ties to the others is taken as it is: better than leaving the rank out,
+ * and the difference of lengths shows it. */
 static int64_t aligned_ns(const struct all_ranks *run, uint32_t rank, int64_t time_ns)
 {
     const struct rank_clock *clock = &run->clocks.clocks[rank];
@@ -27,7 +29,8 @@ int64_t rank_path_share_ns(const struct rank_path_share *share)
     return sum_ns;
 }
 
-/* The end of the rank that is done last; false where a rank's chains are not known. */
+/* The end of the rank that is done last; false where a rank's chains are not known. All ranks
+ * must have chains, for any of them may be on the path. */
 static bool find_end(struct ranks_path *path, const struct all_ranks *run, struct path_place *place)
 {
     int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;

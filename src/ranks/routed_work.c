@@ -4,7 +4,8 @@
 #include "base/core/search.h"
 #include "ledger/collective_call.h"
 
-/* What the call sends and receives; NULL: it does not tell. */
+/* What the call sends and receives; NULL: it does not tell. Exchanges are in order of their
+ * calls. */
 static const struct digest_exchange *exchange_of(const struct rank_digest *digest, uint32_t call)
 {
     uint32_t low = LOWER_BOUND(i, 0, digest->exchange_count, digest->exchanges[i].call < call);
@@ -45,6 +46,9 @@ static bool routed_work_measure_spread(const struct all_ranks *run, const struct
     return true;
 }
 
+/* Whichever side differs more between the ranks is the routed one: tokens are sent in unequal
+ * parts to experts (received differ) and come back (sent differ), and both are the same work
+ * of the experts. */
 static void routed_work_add_join(int64_t *bytes, const struct all_ranks *run,
                                  const struct joined_call *join)
 {

@@ -21,6 +21,8 @@ struct shared_texts *shared_texts_keep(struct shared_texts *texts)
     return texts;
 }
 
+/* Counted, as a set and the ranks that were taken out of it both point into the texts, and
+ * either may go first. */
 void shared_texts_release(struct shared_texts *texts)
 {
     if (!texts || --texts->keepers > 0)

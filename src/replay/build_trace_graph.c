@@ -19,7 +19,10 @@ static void place_host_task(struct graph_building *building, uint32_t task, uint
 
 /* ---- what is replayed ---- */
 
-/* From the first step to the last; without steps, from the first launch. */
+/* From the first step to the last; without steps, from the first launch. From the mark of the
+ * first step or its window, whichever is earlier: by the device's clock a window begins after
+ * its launches, and these must be in the graph. Without a thread of steps the first launch is
+ * where the host's part begins. */
 static void find_range(struct graph_building *building)
 {
     const struct ledger *ledger = building->out->ledger;
@@ -35,7 +38,9 @@ static void find_range(struct graph_building *building)
             building->range_ns[0] = launch_start_ns(trace, i);
 }
 
-/* Work of the device that was launched in the steps, or before them and runs into them. */
+/* Work of the device that was launched in the steps, or before them and runs into them. Two
+ * passes: places in their streams, then the streams' lists, as each list is allocated once.
+ * Events are in order of start, so are the lists. */
 static void choose_events(struct graph_building *building)
 {
     const struct trace *trace = building->trace;
@@ -62,7 +67,8 @@ static void choose_events(struct graph_building *building)
 
 /* ---- host threads ---- */
 
-/* The thread's own time from `from_ns` to `to_ns`, after `last`. */
+/* The thread's own time from `from_ns` to `to_ns`, after `last`. Loading and recomputing are
+ * told of each task, since scenarios change them by factors of their own (changed_duration). */
 static uint32_t add_host_task(struct graph_building *building, uint32_t track, uint32_t last,
                               int64_t from_ns, int64_t to_ns)
 {
@@ -97,6 +103,9 @@ static enum trace_task_kind task_kind_of_cut(const struct host_cut *cut)
     return TASK_HOST;
 }
 
+/* A thread's time is cut at its calls: between two cuts is a host task, at the cut a call,
+ * each needing the one before, so that a thread's tasks sum to its time. Cuts are sorted by
+ * thread, so one walk is enough. */
 static void add_thread_tasks(struct graph_building *building)
 {
     struct trace_graph *out = building->out;
@@ -116,6 +125,7 @@ static void add_thread_tasks(struct graph_building *building)
         at_ns = later_of(at_ns, cut->start_ns);
         building->before_cut[i] = last;
         task = add_task(building, task_kind_of_cut(cut), cut->end_ns - at_ns);
+        /* A call lies in recomputation or outside: its first nanosecond tells. */
         if (marked_ns(&building->recomputing, cut->track,
                       (int64_t[2]){cut->start_ns, cut->start_ns + 1}) > 0)
             out->tasks[task].recompute_ns = out->tasks[task].duration_ns;
@@ -131,6 +141,8 @@ static void add_thread_tasks(struct graph_building *building)
     }
 }
 
+/* The hand-over takes what the recording shows between one thread's falling silent and the
+ * other's waking; both threads keep their order besides. */
 static void join_threads(struct graph_building *building)
 {
     for (size_t i = 0; i < building->cuts.count; i++) {
@@ -150,6 +162,8 @@ static void join_threads(struct graph_building *building)
 
 /* ---- all of it ---- */
 
+/* What is measured ends the run: the thread of the steps, and the last work of each stream,
+ * since either may be last. */
 static void measure_ends(struct graph_building *building)
 {
     struct trace_graph *out = building->out;
@@ -178,6 +192,8 @@ static uint32_t *no_events(size_t count)
     return events;
 }
 
+/* Marks of steps are left out of the host's activity, since they would make all time
+ * "annotated". */
 static void begin_building(struct graph_building *building)
 {
     const struct trace *trace = building->trace;
@@ -225,6 +241,8 @@ static bool is_name_of_own_loader(const char *name)
     return makes_batches_itself(name) && is_data_loading(name);
 }
 
+/* A loader without workers makes batches on the launching thread; only then does moving it to
+ * workers free time, see loader_moves(). */
 static bool loads_itself(const struct trace *trace)
 {
     struct name_answers own_loaders = {.ask = is_name_of_own_loader};
@@ -240,6 +258,9 @@ static bool loads_itself(const struct trace *trace)
     return has_one;
 }
 
+/* The device's tasks first, as their numbers are what cuts link to; links last, when both
+ * sides have tasks. A graph with a circle (damaged times, wrong links) is not replayed:
+ * is_circular. */
 void trace_graph_build(struct trace_graph *graph, const struct recorded_steps *steps)
 {
     const struct trace *trace = steps->trace;

@@ -32,7 +32,9 @@ static void find_launches_outside(struct capture *capture)
     }
 }
 
-/* Whether a step begins between the last cut of the thread and this one. */
+/* Whether a step begins between the last cut of the thread and this one. One graph replays one
+ * step's launches; a run does not go on into the next step, since the loop between them is
+ * Python that stays. */
 static bool enters_step(struct capture *capture, const struct host_cut *cut)
 {
     const struct ledger *ledger = capture->building->out->ledger;
@@ -45,7 +47,9 @@ static bool enters_step(struct capture *capture, const struct host_cut *cut)
 }
 
 /* Takes the cut into the run that is open, opens one, or ends it. `host`: the thread's task before
- * the cut. */
+ * the cut. The first launch of a run stays, as the launch of the graph itself; what follows
+ * goes. A wait or a copy of pageable memory ends the run, since capture forbids them
+ * (cudaErrorStreamCaptureUnsupported), as does loading a batch. */
 static void collect_cut(struct capture *capture, size_t at, struct trace_task *host)
 {
     const struct graph_building *building = capture->building;

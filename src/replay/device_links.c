@@ -10,7 +10,10 @@
 /* The device's own hand-over from kernel to kernel is shorter. */
 static const int64_t longest_hand_over_ns = 10000;
 
-/* The nearest event before `event` on its stream that had ended when it started; NO_EVENT: none. */
+/* The nearest event before `event` on its stream that had ended when it started; NO_EVENT: none.
+ * Concurrent kernels of one stream (graph nodes, programmatic dependent launch) overlap: the
+ * first one back that had ended is what was waited for. LOOKED_AT bounds the search; wider
+ * overlap has no clear predecessor. */
 static uint32_t event_before(const struct graph_building *building, uint32_t event)
 {
     enum { LOOKED_AT = 16 };
@@ -104,7 +107,9 @@ static uint32_t launch_delay(struct graph_building *building, uint32_t cut, uint
     return task;
 }
 
-/* The work of another stream that ended last before `event` started, if it was just before. */
+/* The work of another stream that ended last before `event` started, if it was just before. Of
+ * each stream only the last started one and the one before it matter: streams run in order, so
+ * an earlier one ended earlier. O(streams) per event. */
 static uint32_t other_stream_before(const struct graph_building *building, uint32_t event,
                                     const uint32_t *last_started)
 {
@@ -131,7 +136,8 @@ static uint32_t other_stream_before(const struct graph_building *building, uint3
 }
 
 /* A kernel of another stream that ran from before `free_ns`, when `event` could have started, until
- * after it did: the device had no room for both. */
+ * after it did: the device had no room for both. Only compute fills the device; a collective or
+ * a copy leaves room for kernels. */
 static uint32_t full_device_before(const struct graph_building *building, uint32_t event,
                                    int64_t free_ns, const uint32_t *last_started)
 {
@@ -156,7 +162,8 @@ static uint32_t full_device_before(const struct graph_building *building, uint32
 }
 
 /* What held `event` up, which could have started at `free_ns`: its task, or NO_EVENT, and how long
- * after that it started. */
+ * after that it started. What ended just before first: that is what an event wait looks like,
+ * while a device that was full is a guess. */
 static uint32_t what_held_up(struct graph_building *building, uint32_t event, int64_t free_ns,
                              const uint32_t *last_started, int64_t *delay_ns)
 {
@@ -223,6 +230,8 @@ static void link_device_task(struct graph_building *building, uint32_t event,
     building->out->tasks[task].delay_ns = delay_ns;
 }
 
+/* In order of start, so last_started[] holds what each stream began before the event that is
+ * looked at. */
 void link_device_tasks(struct graph_building *building)
 {
     const struct trace *trace = building->trace;

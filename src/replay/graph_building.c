@@ -14,6 +14,8 @@
 
 /* When host threads were inside events of a kind: for asking how much of a stretch was. */
 
+/* Marked events nest; the union per thread is kept, as host events come by thread and start.
+ * Then the time in a range is a search and a short walk. */
 void find_marked_time(struct marked_time *time, const struct trace *trace, const uint8_t *is_marked)
 {
     size_t count = 0;
@@ -82,6 +84,8 @@ static void add_cut(struct host_cuts *cuts, struct host_cut cut)
     LARGE_ARRAY_ADD(cuts->cuts, cuts->count, cut);
 }
 
+/* Longer first at one start: a call that encloses another comes before it, as everywhere in
+ * traces. */
 static int compare_cuts(const void *left, const void *right)
 {
     const struct host_cut *a = left, *b = right;
@@ -169,6 +173,7 @@ static bool is_doing(enum host_class class)
     return class != HOST_NOTHING && class != HOST_ANNOTATION && class != HOST_PYTHON;
 }
 
+/* Short silences are bridged: a thread between two operators is not asleep. */
 static void note_busy(void *context, enum host_class class, int64_t start_ns, int64_t end_ns)
 {
     struct busy_thread *thread = context;
@@ -219,7 +224,10 @@ static int64_t silent_since(const struct busy_thread *thread, int64_t time_ns)
     return thread->intervals[low - 1].end_ns;
 }
 
-/* A thread that begins again after a silence in which another fell silent was woken by that. */
+/* A thread that begins again after a silence in which another fell silent was woken by that. The
+ * one that fell silent last before the waking is the one that woke it: whoever fell silent
+ * before that waited itself. Autograd's engine thread and the main thread take turns so in each
+ * step. */
 static void add_hand_over(struct host_cuts *cuts, const struct busy_threads *busy, size_t woken,
                           const int64_t silence_ns[2])
 {
@@ -251,6 +259,7 @@ static void add_hand_over(struct host_cuts *cuts, const struct busy_threads *bus
                                     .kind = CUT_TAKES_OVER});
 }
 
+/* O(silences * threads * log): a trace has two or three launching threads. */
 static void add_hand_overs(struct host_cuts *cuts, const struct busy_threads *busy, int64_t from_ns)
 {
     for (size_t t = 0; t < busy->count; t++) {
@@ -263,7 +272,8 @@ static void add_hand_overs(struct host_cuts *cuts, const struct busy_threads *bu
     }
 }
 
-/* Until here partners are tracks, and the moment of the hand-over is the latest there. */
+/* Until here partners are tracks, and the moment of the hand-over is the latest there. Made by
+ * track and moment first, as places of cuts change while they are sorted. */
 static void join_partners(struct host_cuts *cuts)
 {
     for (size_t i = 0; i < cuts->count; i++) {
@@ -308,6 +318,8 @@ static void host_cuts_add_end(struct host_cuts *cuts, const struct ledger *ledge
                                         .kind = CUT_END});
 }
 
+/* Sorted twice: hand-overs are found between threads in order, and are then sorted in among
+ * the calls. */
 void find_host_cuts(struct host_cuts *cuts, const struct ledger *ledger,
                     struct host_activity *activity, const int64_t range_ns[2],
                     const uint8_t *is_chosen)
@@ -363,6 +375,9 @@ void need_all(struct graph_building *building, uint32_t task, const struct work_
             task_graph_need(&building->out->graph, task, all[i]);
 }
 
+/* A kernel that fills the device until another starts, seen from the other: a task that starts
+ * with the kernel, needs what it needs, and lasts until room was made. The kernel's own task
+ * goes on to its end. */
 uint32_t add_room(struct graph_building *building, uint32_t running, int64_t until_ns)
 {
     uint32_t room =

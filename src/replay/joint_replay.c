@@ -10,6 +10,7 @@
 
 /* ---- the graph of all ranks ---- */
 
+/* Ranks' tasks get numbers one behind the other: task i of a rank is first_task[rank] + i. */
 static void add_tasks(struct joint_replay *replay, const struct rank_replay_input *course)
 {
     size_t first = replay->graph.task_count;
@@ -133,6 +134,8 @@ static void joint_replay_fill_rank(struct joint_times *times, const struct joint
     }
 }
 
+/* Number 0 of durations is the recording, scenario s is s + 1, as rank_replay_input_collect
+ * lays them out. */
 static struct joint_times begin_times(const struct joint_replay *replay,
                                       const struct scenario *scenario, size_t durations)
 {
@@ -159,6 +162,8 @@ static void joint_times_clear(struct joint_times *times)
     free(times->is_not_awaited);
 }
 
+/* From the rank's own start: ranks begin at different times, which is no part of how long they
+ * take. */
 static int64_t length_of_rank(const struct joint_replay *replay, uint32_t index,
                               const struct joint_times *times)
 {
@@ -174,6 +179,8 @@ static int64_t length_of_rank(const struct joint_replay *replay, uint32_t index,
     return length_ns;
 }
 
+/* The job is as long as its slowest rank. Where all ranks are "not awaited" none can be left
+ * out, and all count. */
 static void joint_replay_find_slowest(struct joint_outcome *outcome,
                                       const struct joint_replay *replay,
                                       const struct joint_times *times,

@@ -21,6 +21,10 @@ bool loader_moves(const struct trace_graph *graph, const struct scenario *scenar
            (graph->loads_itself && scenario_takes(scenario, TARGET_DATA, rank));
 }
 
+/* A fixed point: workers that share a core with the launching thread slow it while they are
+ * busy, and how much of the time they are busy depends on how long the steps become.
+ * SHARED_CORE_SPEED is what each of two threads on one core has left. The map contracts by a
+ * third or more each round, so ROUNDS leave less than a ten-thousandth. */
 double loader_slowdown(const struct trace_graph *graph, const struct scenario *scenario,
                        double core_share)
 {

@@ -20,7 +20,10 @@ struct gap_search {
     bool *is_broken; /* [step_count] */
 };
 
-/* The blocks of the step whose operations begin at `*at`; moves behind them. */
+/* The blocks of the step whose operations begin at `*at`; moves behind them. Operations are
+ * sorted by step and data rank, so a block is a run of them. The shape is an FNV-1a hash of
+ * stages and kinds: two blocks of equal shape have the same operations, save for one chance in
+ * 2^64. */
 static size_t find_blocks(struct gap_search *search, size_t *at)
 {
     const struct pipeline_job *job = search->job;
@@ -54,7 +57,9 @@ static void find_usual_ranks(struct gap_search *search)
     }
 }
 
-/* The data rank that lacks something among the blocks of a step; -1: none does. */
+/* The data rank that lacks something among the blocks of a step; -1: none does. A step is whole
+ * where all of the usual ranks are there and each did what the one with most operations did: a
+ * timeline cut by its recorder lacks some. */
 static int64_t rank_with_gap(const struct gap_search *search, size_t count)
 {
     const struct block *whole = &search->blocks[0];
@@ -114,6 +119,8 @@ static void drop_broken(struct gap_search *search)
     free(places);
 }
 
+/* A step with missing operations would replay too short. If all steps lack something there is
+ * nothing to compare with, and all are kept. */
 void pipeline_job_drop_gaps(struct pipeline_job *job)
 {
     struct gap_search search = {

@@ -48,6 +48,8 @@ static struct op_run pipeline_graph_run_of(const struct pipeline_builder *builde
     return (struct op_run){builder->first[at], builder->first[at + 1] - builder->first[at]};
 }
 
+/* Prefix positions over (worker, kind), as operations are sorted so: one pass, and a run is
+ * two numbers. */
 static void pipeline_graph_find_runs(struct pipeline_builder *builder)
 {
     const struct pipeline_job *job = builder->job;
@@ -84,7 +86,9 @@ static void need(const struct pipeline_builder *builder, uint32_t op, uint32_t n
 
 /* ---- what runs one after the other ---- */
 
-/* The operations of two kinds by their start, each after the one before. */
+/* The operations of two kinds by their start, each after the one before. A merge of two sorted
+ * runs: the recorded order is kept, since a schedule is a program's choice and no need of the
+ * data. */
 static void chain(const struct pipeline_builder *builder, struct op_run a, struct op_run b)
 {
     uint32_t before = UINT32_MAX;
@@ -116,7 +120,9 @@ static const struct direction directions[] = {
     {PIPELINE_BACKWARD_COMPUTE, PIPELINE_BACKWARD_SEND, PIPELINE_BACKWARD_RECV, -1},
 };
 
-/* Whether the chunk of the model that the compute belongs to has a neighbour so far on. */
+/* Whether the chunk of the model that the compute belongs to has a neighbour so far on. Chunks
+ * and stages together number the model's pieces from first to last: piece chunk * stages +
+ * stage. Beyond either end nothing is sent. */
 static bool has_neighbour(const struct pipeline_builder *builder, uint32_t compute, int step)
 {
     const struct pipeline_op *op = &builder->job->ops[compute];
@@ -125,6 +131,8 @@ static bool has_neighbour(const struct pipeline_builder *builder, uint32_t compu
     return chunk >= 0 && chunk < (int64_t)builder->job->chunk_count * builder->job->stage_count;
 }
 
+/* Receives are matched to computes by order. What starts after the last compute receives for
+ * nobody (the recorder's tail) and is left out. */
 static void tie_receives(const struct pipeline_builder *builder, size_t worker,
                          const struct direction *direction)
 {
@@ -153,6 +161,7 @@ static void tie_receives(const struct pipeline_builder *builder, size_t worker,
     }
 }
 
+/* Sends that ended before any compute had are not of this step's data. */
 static void tie_sends(const struct pipeline_builder *builder, size_t worker,
                       const struct direction *direction)
 {
@@ -241,7 +250,8 @@ static void tie_gradients(const struct pipeline_builder *builder, size_t worker)
     }
 }
 
-/* The compute that ends last; UINT32_MAX: there is none. */
+/* The compute that ends last; UINT32_MAX: there is none. Either direction: schedules end with a
+ * backward, but a forward-only step has none. */
 static uint32_t last_compute(const struct pipeline_builder *builder, size_t worker)
 {
     uint32_t last = UINT32_MAX;
@@ -321,7 +331,8 @@ static uint32_t next_pair(const struct pipeline_builder *builder, struct op_run 
     return from;
 }
 
-/* The sends of one worker with the receives of its neighbour, in their order. */
+/* The sends of one worker with the receives of its neighbour, in their order. A send and its
+ * receive begin together, as NCCL's do: neither side moves bytes before the other is there. */
 static void pipeline_graph_pair_up(const struct pipeline_builder *builder, struct op_run sends,
                                    struct op_run receives)
 {
@@ -338,6 +349,8 @@ static void pipeline_graph_pair_up(const struct pipeline_builder *builder, struc
     }
 }
 
+/* With wrap-around: stage s of the last chunk sends to stage 0 of the next one in interleaved
+ * schedules; pair_numbers leave out what crosses no boundary. */
 static void pair_stages(const struct pipeline_builder *builder, size_t step, uint32_t data_rank)
 {
     const struct pipeline_job *job = builder->job;
@@ -383,6 +396,8 @@ static void join_workers(const struct pipeline_builder *builder, size_t first, s
     free(joint.groups);
 }
 
+/* Data-parallel collectives join one stage over all data ranks; embeddings' gradients join
+ * first and last stage of one pipeline; clipping needs the norm of all. */
 static void join_step(const struct pipeline_builder *builder, size_t step)
 {
     static const enum pipeline_kind of_data_ranks[] = {PIPELINE_PARAMS_ALL_GATHER,
@@ -472,6 +487,8 @@ static int64_t pipeline_replay_mean_of(const int64_t *times, size_t count)
     return (int64_t)(sum / (double)count + 0.5);
 }
 
+/* As the paper does: the mean for compute, whose spread is the work itself (sequence lengths),
+ * the median for communication, whose long tail is waiting. */
 static void pipeline_replay_find_usual_times(struct pipeline_replay *simulation)
 {
     const struct pipeline_job *job = simulation->job;
@@ -498,6 +515,8 @@ static void pipeline_replay_find_usual_times(struct pipeline_replay *simulation)
 
 /* ---- beginning ---- */
 
+/* No operation begins before its step did in the recording: steps follow each other by the
+ * host, which the timeline does not have. */
 static void find_step_starts(struct pipeline_replay *simulation)
 {
     const struct pipeline_job *job = simulation->job;
@@ -511,6 +530,7 @@ static void find_step_starts(struct pipeline_replay *simulation)
         simulation->floors_ns[i] = simulation->step_starts_ns[job->ops[i].step];
 }
 
+/* An unknown schedule: better no answer than one with edges left out. */
 static bool fail_on_circle(const struct pipeline_job *job, uint32_t stuck, struct error *error)
 {
     const struct pipeline_op *op = &job->ops[stuck];
@@ -546,7 +566,7 @@ bool pipeline_replay_begin(struct pipeline_replay *simulation, const struct pipe
 
 /* ---- step times ---- */
 
-/* From the ends of the operations. */
+/* From the ends of the operations. A step ends with its last operation on any worker. */
 static void collect_step_times(const struct pipeline_replay *simulation, const int64_t *ends_ns,
                                struct step_times *times)
 {
@@ -585,6 +605,8 @@ static bool pipeline_replay_is_chosen(const struct pipeline_op *op, const struct
             strcmp(choice->label, pipeline_kind_label((enum pipeline_kind)op->kind)) == 0);
 }
 
+/* The what-if of the paper: durations of the chosen operations from one array, of the others
+ * from another. The graph stays; only durations change, so that O(operations) a question. */
 void replayed_step_times(struct pipeline_replay *simulation, const struct op_choice *choice,
                          const int64_t *of_choice, const int64_t *of_others,
                          struct step_times *times)
@@ -613,6 +635,8 @@ static bool is_compute(const struct pipeline_op *op)
     return op->kind == PIPELINE_FORWARD_COMPUTE || op->kind == PIPELINE_BACKWARD_COMPUTE;
 }
 
+/* 1 - computing / (workers * time from the first compute to the last): the share in which a
+ * worker has nothing to compute. Ideal 1F1B gives (stages - 1) / (micro-batches + stages - 1). */
 double replayed_bubble(const struct pipeline_replay *simulation)
 {
     const struct pipeline_job *job = simulation->job;

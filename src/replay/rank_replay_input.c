@@ -51,6 +51,8 @@ static void collect_tasks(struct rank_replay_input *course, const struct trace_g
     }
 }
 
+/* The same order and choice as the summary's calls (make_digest.c), by which calls of ranks
+ * are joined. */
 static void rank_replay_input_collect_calls(struct rank_replay_input *course,
                                             const struct trace_graph *graph)
 {
@@ -63,6 +65,8 @@ static void rank_replay_input_collect_calls(struct rank_replay_input *course,
             course->calls[course->call_count++] = graph->task_of_event[i];
 }
 
+/* All scenarios at once while the trace is here: afterwards nobody can say which kernel a task
+ * was. */
 static void collect_durations(struct rank_replay_input *course, const struct trace_graph *graph,
                               const struct scenario *scenarios)
 {

@@ -14,6 +14,7 @@
 
 enum { RANKS_MAX = 1 << 20 };
 
+/* By the beginning of the file alone, as the reader is chosen before it is read. */
 bool looks_like_pipeline_timeline(const char *head, size_t length)
 {
     while (length > 0 && (*head == ' ' || *head == '\n' || *head == '\r' || *head == '\t')) {
@@ -100,7 +101,8 @@ static bool is_phase(const struct json_node *event, const char *phase)
     return strcmp(json_text_of(event, "ph", ""), phase) == 0;
 }
 
-/* Microseconds as nanoseconds; INT64_MIN: no number. */
+/* Microseconds as nanoseconds; INT64_MIN: no number. Rounded at once to whole nanoseconds; 9e15
+ * us is beyond any clock and keeps the product within 63 bits. */
 static int64_t read_pipeline_timeline_time_of(const struct json_node *event, const char *key)
 {
     const struct json_node *node = json_member(event, key);
@@ -133,6 +135,9 @@ struct read_ops {
     size_t count;
 };
 
+/* Tensor-parallel ranks of one stage do the same at the same time: the first of them stands
+ * for all, the others are counted. Unknown names are counted and the first is named, so that a
+ * new operation is not lost silently. */
 static void read_pipeline_timeline_take_event(struct pipeline_job *job, struct read_ops *ops,
                                               const struct worker_threads *threads,
                                               const struct json_node *event)
@@ -191,6 +196,7 @@ static void read_pipeline_timeline_find_steps(struct pipeline_job *job, const st
             job->steps[job->step_count++] = job->steps[i];
 }
 
+/* Steps were listed from the same operations, so the number is always found. */
 static uint32_t step_index(const struct pipeline_job *job, int64_t step)
 {
     const int64_t *found = bsearch(&step, job->steps, job->step_count, sizeof step,
@@ -219,6 +225,7 @@ static int compare_ops(const void *one, const void *other)
     return order ? order : (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
+/* Times count from the first operation: differences are all that matters, and stay small. */
 static void arrange(struct pipeline_job *job, const struct read_ops *ops)
 {
     int64_t first = INT64_MAX;
@@ -245,6 +252,7 @@ static void arrange(struct pipeline_job *job, const struct read_ops *ops)
         qsort(job->ops, job->op_count, sizeof *job->ops, compare_ops);
 }
 
+/* Two passes, as the names of threads may stand behind their events. */
 static void collect_events(struct pipeline_job *job, const struct json_node *first)
 {
     struct worker_threads threads = {0};
@@ -297,6 +305,7 @@ bool read_pipeline_timeline(struct pipeline_job *job, const char *path, struct e
                      path);
 }
 
+/* Steps are numbered densely in `op.step`, so that what is dropped in front shifts the rest. */
 bool pipeline_job_keep_steps(struct pipeline_job *job, int64_t first, int64_t last)
 {
     size_t dropped = 0; /* steps before `first` */

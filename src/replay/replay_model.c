@@ -22,7 +22,8 @@ static uint32_t work_in_steps(const struct trace *trace, const struct ledger *le
     return count;
 }
 
-/* The first of `count` steps around the typical one. */
+/* The first of `count` steps around the typical one. Around the typical step rather than from
+ * the first, as first steps warm up. */
 static uint32_t first_around_typical(const struct ledger *ledger, uint32_t count)
 {
     struct step_spread spread = measure_step_spread(ledger);
@@ -33,6 +34,9 @@ static uint32_t first_around_typical(const struct ledger *ledger, uint32_t count
     return first + count > ledger->step_count ? ledger->step_count - count : first;
 }
 
+/* Memory goes with the number of device events, so as many steps are kept as fit (work_max),
+ * whole ones. One step that is too large by itself is refused, not cut: half a step has no end
+ * to measure. */
 struct replayed_part choose_replayed_part(const struct trace *trace, const struct ledger *ledger,
                                           uint32_t work_max)
 {
@@ -55,6 +59,9 @@ struct replayed_part choose_replayed_part(const struct trace *trace, const struc
 
 /* ---- replay model ---------------------------------------------------------------------------- */
 
+/* A model that cannot repeat the recording has no business to say what a change would bring:
+ * it is refused where its length or its starts are off by more than REPLAY_ERROR_MAX. The
+ * start error is per step, of its length. */
 void replay_model_begin(struct replay_model *simulation, const struct recorded_steps *steps)
 {
     struct recorded_steps part = *steps;
@@ -100,6 +107,9 @@ static double speedup_of(double share)
     return share > 0 ? 1 / share : 0;
 }
 
+/* Of the recorded step time the share that the replay leaves: the model's own error cancels so
+ * to first order. With a loader that moves to workers the share of a core is not known, hence
+ * a range. */
 bool replay_model_try(const struct replay_model *simulation, const struct scenario *scenario,
                       struct replay_estimate *estimate)
 {

@@ -16,6 +16,8 @@ struct factors {
     double *of_name; /* of kernels by name; -1: not asked yet */
 };
 
+/* Communication, copies and matrix work have a target each; other kernels are reached by name
+ * only. */
 static double class_factor(const struct factors *factors, enum kernel_class class)
 {
     if (class == KERNEL_COMMUNICATION)
@@ -25,6 +27,8 @@ static double class_factor(const struct factors *factors, enum kernel_class clas
     return kernel_class_is_matrix(class) ? factors->matrix : 1;
 }
 
+/* A regular expression per name, not per kernel. Factors multiply:
+ * "device*0.5,kernel:gemm*0.5" makes such kernels take a quarter. */
 static double event_factor(const struct trace_graph *graph, const struct scenario *scenario,
                            struct factors *factors, uint32_t event)
 {
@@ -38,11 +42,16 @@ static double event_factor(const struct trace_graph *graph, const struct scenari
            class_factor(factors, (enum kernel_class)graph->ledger->classes[event]);
 }
 
+/* Times that no change touches stay exact to the nanosecond: doubles come in only with a
+ * factor. */
 static int64_t replay_trace_scaled(int64_t ns, double factor)
 {
     return factor == 1 || ns == 0 ? ns : llround((double)ns * factor);
 }
 
+/* A host task is split into loading, recomputing and the rest, which sum to its duration. A
+ * wait that is taken out ends "long ago", so it decides nothing: to take its duration, which
+ * is 0, would not free the thread. */
 static int64_t changed_duration(const struct trace_graph *graph, const struct scenario *scenario,
                                 struct factors *factors, const struct trace_task *task)
 {
@@ -117,6 +126,8 @@ int64_t *trace_graph_durations(const struct trace_graph *graph, const struct rep
     return durations_ns;
 }
 
+/* Over work of the device only: its starts are recorded, and they are what the length is made
+ * of. */
 static int64_t mean_start_error_ns(const struct trace_graph *graph, const int64_t *starts_ns)
 {
     double sum_ns = 0;
@@ -134,6 +145,7 @@ static int64_t mean_start_error_ns(const struct trace_graph *graph, const int64_
     return count ? llround(sum_ns / (double)count) : 0;
 }
 
+/* One walk over the graph per scenario: O(tasks + edges). */
 struct trace_replay trace_graph_replay(const struct trace_graph *graph,
                                        const struct replay_terms *terms)
 {

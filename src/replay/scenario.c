@@ -56,7 +56,8 @@ struct piece {
     const char *end;
 };
 
-/* The last of = * / in the piece, for a pattern may hold such, too; NULL: none. */
+/* The last of = * / in the piece, for a pattern may hold such, too; NULL: none. From the end: a
+ * kernel's pattern may hold '*', '=' and '/', but nothing behind the sign of the factor does. */
 static const char *scenario_find_sign(const struct piece *piece)
 {
     for (const char *sign = piece->end; sign > piece->at; sign--)
@@ -65,6 +66,8 @@ static const char *scenario_find_sign(const struct piece *piece)
     return NULL;
 }
 
+/* "data=workers" takes the loader's time off its thread, so the factor is 0; other words
+ * change no factor by themselves. */
 static bool parse_word(struct scenario_change *change, const struct piece *piece, const char *sign)
 {
     size_t length = (size_t)(piece->end - sign) - 1;
@@ -77,6 +80,8 @@ static bool parse_word(struct scenario_change *change, const struct piece *piece
     return change->word != NO_SCENARIO_WORD;
 }
 
+/* Words before numbers. "=0" takes out; any other "=" would be an absolute time, which nothing
+ * here can give. NaN fails the last comparison, as it is written with "not". */
 static bool parse_factor(struct scenario_change *change, const struct piece *piece,
                          const char *sign, struct error *error)
 {
@@ -105,7 +110,8 @@ static bool parse_factor(struct scenario_change *change, const struct piece *pie
     return true;
 }
 
-/* The '@' of the rank behind the name or pattern, which ends there; `sign` where there is none. */
+/* The '@' of the rank behind the name or pattern, which ends there; `sign` where there is none.
+ * From the end, digits and then '@': a pattern with "@" inside of it stays a pattern. */
 static const char *find_rank(const struct piece *piece, const char *sign)
 {
     const char *at = sign;
@@ -115,6 +121,7 @@ static const char *find_rank(const struct piece *piece, const char *sign)
     return at < sign && at > piece->at && at[-1] == '@' ? at - 1 : sign;
 }
 
+/* Nine digits fit into 32 bits. */
 static bool parse_rank(struct scenario_change *change, const struct piece *piece, const char *at,
                        struct error *error)
 {
@@ -129,6 +136,7 @@ static bool parse_rank(struct scenario_change *change, const struct piece *piece
     return true;
 }
 
+/* POSIX extended, as --step-pattern has it; compiled once, and matched per kernel name. */
 static bool parse_pattern(struct scenario_change *change, const struct piece *piece,
                           const char *pattern_end, struct error *error)
 {
@@ -180,7 +188,9 @@ static bool parse_change(struct scenario *scenario, const struct piece *piece, s
     return true;
 }
 
-/* The comma that ends the change at `at`: one in a pattern does not, unless a change follows. */
+/* The comma that ends the change at `at`: one in a pattern does not, unless a change follows.
+ * "kernel:a{1,3}*0.5,data=0": the comma in the braces is the pattern's, as no target's name
+ * follows it. */
 static const char *end_of_change(const char *at)
 {
     for (const char *comma = strchr(at, ','); comma; comma = strchr(comma + 1, ','))
@@ -235,6 +245,8 @@ double scenario_kernel_factor(const struct scenario *scenario, const char *name,
     return factor;
 }
 
+/* Taken out with "=0", which is more than a factor of 0 by multiplication: it may move work
+ * (loader_moves). */
 bool scenario_takes(const struct scenario *scenario, enum scenario_target target, int64_t rank)
 {
     for (size_t i = 0; scenario && i < scenario->change_count; i++)

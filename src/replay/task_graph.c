@@ -85,6 +85,7 @@ static void order_edges(struct task_graph *graph)
     graph->edges = ordered;
 }
 
+/* Groups have the first numbers of knots, single tasks those behind them. */
 static void tie_tasks(struct knots *knots, const struct task_graph *graph)
 {
     size_t *next;
@@ -106,6 +107,8 @@ static void tie_tasks(struct knots *knots, const struct task_graph *graph)
     large_array_free(next);
 }
 
+/* Two edges between the same knots count twice, in open_needs and among the successors alike,
+ * so they cancel. */
 static void link_knots(struct knots *knots, const struct task_graph *graph)
 {
     size_t *next;
@@ -168,6 +171,8 @@ static void find_order(struct task_graph *graph, struct knots *knots)
     large_array_free(queue);
 }
 
+/* Knots that never come are in a circle or behind one; the first task of such is named, to say
+ * where to look. */
 bool task_graph_finish(struct task_graph *graph, uint32_t *stuck)
 {
     struct knots knots = {0};
@@ -212,7 +217,9 @@ static inline int64_t task_own_start_ns(const struct task_graph *graph, const st
     return task_ready_ns(graph, task, replay->ends_ns, floor_ns) + delay_ns;
 }
 
-/* Tasks order[first] to order[end - 1], which start together. */
+/* Tasks order[first] to order[end - 1], which start together. Who is not awaited starts when it
+ * would, the others when the last awaited one is ready: no one starts before all it needs has
+ * ended. */
 static void replay_together(const struct task_graph *graph, const struct replay *replay,
                             size_t first, size_t end)
 {

@@ -8,7 +8,10 @@
 enum { FULL_QUEUE = 512 };
 static const int64_t shortest_blocked_launch_ns = 100000;
 
-/* The last work on the stream that was launched before `launched_ns` and had ended at `end_ns`. */
+/* The last work on the stream that was launched before `launched_ns` and had ended at `end_ns`.
+ * Ends on a stream rise with starts, as it runs in order, so the last that had ended is a binary
+ * search away; those launched after the call are passed over, since nobody waits for what is not
+ * there yet. */
 static uint32_t last_ended(const struct graph_building *building, const struct graph_stream *stream,
                            int64_t launched_ns, int64_t end_ns)
 {
@@ -60,7 +63,9 @@ static void link_sync(struct graph_building *building, size_t at)
 }
 
 /* A launching call waits where it returns after its own copy has ended, or where the queue was full
- * of work that had not started. */
+ * of work that had not started. A launch that takes longer than shortest_blocked_launch_ns and
+ * lies FULL_QUEUE pieces ahead of what had ended by then: CUDA's launch queue holds about a
+ * thousand, and shorter launches are just slow. */
 static uint32_t event_waited_for(const struct graph_building *building, const struct host_cut *cut,
                                  uint32_t event)
 {

@@ -1,6 +1,9 @@
 /* What an architecture costs, by part. */
 #include "cost/architectures/architecture_cost.h"
 
+/* Of a channel's state and element, as Mamba's selective scan does it: discretize A (a product
+ * and an exponential), discretize B times x (two products), update (a multiply-add), and read
+ * with C, 7 FLOPs. */
 enum { SCAN_FLOPS = 7 };
 
 const char *model_part_name(enum model_part part)
@@ -22,6 +25,9 @@ const char *model_part_name(enum model_part part)
     return names[part];
 }
 
+/* Mean over the queries of a sequence. Causal: query i sees i + 1 keys, the mean of 1..L is (L
+ * + 1) / 2. With a window w: the first w queries see 1..w, the others w. In chunks of c each
+ * is a causal sequence of its own, the last one L mod c long. */
 double attended_keys(const struct architecture *architecture, const struct layer_kind *kind,
                      int64_t sequence)
 {
@@ -55,6 +61,8 @@ static void architecture_cost_add(struct architecture_cost *cost, enum model_par
     at->unmasked_flops += flops;
 }
 
+/* One multiply-add per weight and token: 2 FLOPs. What is no matrix (biases, norms) counts as
+ * parameters alone, as in all conventions. */
 static void add_matrix(struct architecture_cost *cost, enum model_part part, int64_t count,
                        int64_t matrix, int64_t other)
 {
@@ -63,6 +71,9 @@ static void add_matrix(struct architecture_cost *cost, enum model_part part, int
     cost->sharded_matrices += count * matrix;
 }
 
+/* Q K^T and P V: 2 FLOPs per head, key and dimension of key and of value. An indexer (DeepSeek
+ * V3.2) scores all keys behind the mask, also those that the window of the chosen ones leaves
+ * out. */
 static void add_scores(struct architecture_cost *cost, const struct architecture *architecture,
                        const struct layer_kind *kind, int64_t sequence)
 {
@@ -78,6 +89,7 @@ static void add_scores(struct architecture_cost *cost, const struct architecture
     cost->parts[PART_SCORES].unmasked_flops += (of_one_key + of_index) * (double)sequence;
 }
 
+/* Parameters count all experts, active ones and FLOPs those that a token meets. */
 static void architecture_cost_add_layers(struct architecture_cost *cost,
                                          const struct architecture *architecture,
                                          const struct layer_kind *kind, int64_t sequence)
@@ -104,6 +116,8 @@ static void architecture_cost_add_layers(struct architecture_cost *cost,
     architecture_cost_add(cost, PART_NORMS, count * kind->norms, count * kind->norms, 0.0);
 }
 
+/* Tied logits have no parameters of their own, but compute all the same. A head counts once a
+ * sample, hence its share of a token. */
 static void architecture_cost_add_ends(struct architecture_cost *cost,
                                        const struct architecture *architecture, int64_t sequence)
 {
@@ -138,7 +152,9 @@ static void sum_parts(struct architecture_cost *cost)
 }
 
 /* A layer as the last ones, fed from the embedding and the layers before through a matrix of two
- * hidden sizes by one, with three norms more; it shares embedding and logits. */
+ * hidden sizes by one, with three norms more; it shares embedding and logits. Kept beside the
+ * total: whether multi-token prediction belongs to "the model" is a matter of taste, and no
+ * convention counts it. */
 static struct part_cost prediction_cost(const struct architecture *architecture, int64_t sequence)
 {
     struct architecture_cost cost = {0};

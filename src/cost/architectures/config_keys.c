@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The first failure is kept: those behind it follow from the value that stood in for it.
+ * Readers so need no check after each key. */
 void config_fail(struct config_keys *config, const char *format, ...)
 {
     char text[512];
@@ -37,6 +39,8 @@ static const char *config_keys_written(const struct json_node *node)
     return node->text;
 }
 
+/* Limits keep every product of sizes far within 63 bits, whatever the file says. On failure 1,
+ * by which all can be divided. */
 static int64_t config_keys_number_of(struct config_keys *config, const struct json_node *node,
                                      int64_t minimum, int64_t maximum)
 {
@@ -49,6 +53,7 @@ static int64_t config_keys_number_of(struct config_keys *config, const struct js
     return 1;
 }
 
+/* transformers writes null for "not set". */
 static const struct json_node *present(const struct config_keys *config, const char *key)
 {
     const struct json_node *node = json_member(config->root, key);
@@ -77,6 +82,9 @@ static bool must_be_given(const struct config_keys *config, const char *key)
     return false;
 }
 
+/* transformers leaves out of a nested config what is its class's default; the table has those
+ * of the known classes. For a whole config.json the main sizes must be there: with their
+ * defaults an empty file would be a model. */
 int64_t config_default_or(struct config_keys *config, const char *key, int64_t otherwise)
 {
     if (json_member(config->root, key) || must_be_given(config, key))
@@ -124,6 +132,8 @@ int64_t config_count_or(struct config_keys *config, const char *key, int64_t oth
                 : config_default_or(config, key, otherwise);
 }
 
+/* null means no window where the key is there, and its class's default where it is not: the
+ * two differ for Mistral. */
 int64_t config_window(struct config_keys *config, const char *key, int64_t if_missing)
 {
     const struct json_node *node = json_member(config->root, key);
@@ -156,6 +166,7 @@ const char *config_class(const struct config_keys *config)
     return first && first->kind == JSON_STRING ? first->text : NULL;
 }
 
+/* PretrainedConfig's default is two labels. */
 int64_t config_labels(struct config_keys *config)
 {
     const struct json_node *names = json_member(config->whole, "id2label");
@@ -186,6 +197,8 @@ bool config_layer_is(struct config_keys *config, int64_t index, const char *type
     return strcmp(name, type) == 0;
 }
 
+/* The count of entries is checked: a list of another length means that the file was cut by
+ * hand. */
 int64_t config_sliding_layers(struct config_keys *config, int64_t layers, int64_t otherwise)
 {
     const struct json_node *list = present(config, "layer_types");

@@ -15,12 +15,15 @@ static bool is_decoder(const struct architecture *architecture)
     return architecture->is_causal && architecture->heads > 0;
 }
 
+/* Dense layers stand first where a model has both, so its last kind of layer tells. */
 static bool convention_has_experts(const struct architecture *architecture)
 {
     return architecture->kinds[architecture->kind_count - 1].experts > 0;
 }
 
-/* Sum over layers of heads x (key_size + value_size) x keys that count for each of them. */
+/* Sum over layers of heads x (key_size + value_size) x keys that count for each of them. For
+ * conventions that take one number of keys for all queries; times 2 it is what the scores cost
+ * in a forward, times 6 with the backward. */
 static double score_sum(const struct architecture *architecture, double keys, bool obeys_windows)
 {
     double sum = 0.0;
@@ -37,7 +40,8 @@ static double score_sum(const struct architecture *architecture, double keys, bo
     return sum;
 }
 
-/* FLOPs of the parts but attention scores, forward and backward. */
+/* FLOPs of the parts but attention scores, forward and backward. Forward once, backward twice:
+ * the gradient of the input and that of the weight are a product each of the forward's size. */
 static double matrix_flops(const struct architecture_cost *cost)
 {
     return 3.0 * (cost->total.forward_flops - cost->parts[PART_SCORES].forward_flops);
@@ -58,6 +62,8 @@ static double count_full(const struct architecture *architecture, struct convent
     return 3.0 * cost.total.unmasked_flops;
 }
 
+/* num_floating_point_operations() of Megatron-LM: causal attention halves S^2, vocabularies
+ * are padded to a multiple of 128 (make-vocab-size-divisible-by). */
 static double count_megatron(const struct architecture *architecture,
                              struct convention_setting setting)
 {
@@ -74,6 +80,8 @@ static double count_megatron(const struct architecture *architecture,
                 : 0.0);
 }
 
+/* calculate_tflops_training_per_device() of MaxText: a window leaves w - w^2 / 2L keys on
+ * average. */
 static double count_maxtext(const struct architecture *architecture,
                             struct convention_setting setting)
 {
@@ -106,6 +114,8 @@ static double count_nemo(const struct architecture *architecture, struct convent
            6.0 * score_sum(architecture, (double)setting.sequence / 2.0, false);
 }
 
+/* transformer() of NeMo's flops_formulas.py: queries and output 2 h^2, keys and values by the
+ * ratio of heads, two matrices of the feed-forward whatever it is. */
 static double count_nemo_default(const struct architecture *architecture,
                                  struct convention_setting setting)
 {
@@ -121,6 +131,9 @@ static double count_nemo_default(const struct architecture *architecture,
            6.0 * (double)architecture->vocabulary * hidden;
 }
 
+/* 6 * (parameters - embedding) + 6 * layers * heads * (key + value size) * sequence, as its
+ * get_nparams_and_flops has it; a tied embedding is not taken off, since there it is the
+ * logits' matrix. */
 static double count_torchtitan(const struct architecture *architecture,
                                struct convention_setting setting)
 {
@@ -133,6 +146,8 @@ static double count_torchtitan(const struct architecture *architecture,
            6.0 * score_sum(architecture, (double)setting.sequence, false);
 }
 
+/* The tied embedding computes once as logits and is looked up once: the look-up is taken off,
+ * the logits stay. */
 static double count_olmo(const struct architecture *architecture, struct convention_setting setting)
 {
     struct architecture_cost cost = architecture_cost(architecture, setting.sequence);
@@ -146,6 +161,7 @@ static double count_olmo(const struct architecture *architecture, struct convent
            6.0 * score_sum(architecture, (double)setting.sequence, true);
 }
 
+/* Chowdhery et al. 2022, appendix B: 6 N + 12 L H Q T a token, N with the embedding. */
 static double count_palm(const struct architecture *architecture, struct convention_setting setting)
 {
     struct architecture_cost cost = architecture_cost(architecture, setting.sequence);
@@ -156,6 +172,8 @@ static double count_palm(const struct architecture *architecture, struct convent
            6.0 * score_sum(architecture, (double)setting.sequence, false);
 }
 
+/* estimate_mfu() of nanoGPT: PaLM's formula, where get_num_params() leaves learned positions
+ * out. */
 static double count_nanogpt(const struct architecture *architecture,
                             struct convention_setting setting)
 {
@@ -164,6 +182,8 @@ static double count_nanogpt(const struct architecture *architecture,
     return palm < 0.0 ? palm : palm - 6.0 * (double)architecture->position_embedding;
 }
 
+/* 12 L d s: the hidden size stands for heads times their size, which differs where head_dim is
+ * given. */
 static double count_llm_foundry(const struct architecture *architecture,
                                 struct convention_setting setting)
 {
@@ -176,6 +196,8 @@ static double count_llm_foundry(const struct architecture *architecture,
                                                      (double)setting.sequence;
 }
 
+/* get_megatron_flops() of InternEvo: SwiGLU makes the ratio of the feed-forward 1.5 times as
+ * large; logits count 3 passes, recomputed or not. */
 static double count_internevo(const struct architecture *architecture,
                               struct convention_setting setting)
 {
@@ -192,6 +214,8 @@ static double count_internevo(const struct architecture *architecture,
            6.0 * hidden * (double)architecture->vocabulary;
 }
 
+/* Narayanan et al., SC'21: 96 B s l h^2 (1 + s / 6h + V / 16lh), per token, with full
+ * recomputation. */
 static double count_sc21(const struct architecture *architecture, struct convention_setting setting)
 {
     double hidden = (double)architecture->hidden_size;
@@ -204,6 +228,8 @@ static double count_sc21(const struct architecture *architecture, struct convent
             (double)architecture->vocabulary / (16.0 * layers * hidden));
 }
 
+/* As its code computes, with its integer division: the aim is the number that the tool prints,
+ * not a right one. */
 static double count_megatron_deepspeed(const struct architecture *architecture,
                                        struct convention_setting setting)
 {
@@ -244,6 +270,9 @@ static double count_six_active(const struct architecture *architecture,
     return 6.0 * (double)cost.total.active_parameters;
 }
 
+/* What the device executes. Scores: forward 1, backward 2.5 (fused attention computes S once
+ * more), one more where recomputed. Selective recomputation is of the scores alone
+ * (Korthikanti et al. 2022). Embedding and output are never recomputed. */
 double hardware_flops(const struct architecture *architecture, struct convention_setting setting)
 {
     struct architecture_cost cost = architecture_cost(architecture, setting.sequence);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+/* "LlamaModel" has no logits; "GPT2LMHeadModel" ends with Model and has. */
 bool is_bare_model(const char *class_name)
 {
     size_t length = class_name ? strlen(class_name) : 0;
@@ -57,6 +58,8 @@ void read_decoder_sizes(struct architecture *architecture, struct config_keys *c
     read_output_layer(architecture, config, is_tied_by_default);
 }
 
+/* head_dim where it is given: Gemma, Qwen 3 and Mistral Nemo have heads whose sizes do not sum
+ * to the hidden size. */
 int64_t head_size_of(struct config_keys *config, const struct architecture *architecture)
 {
     int64_t size = config_size_or(config, "head_dim", 0, SIZE_MAX_HEAD);
@@ -72,6 +75,8 @@ int64_t head_size_of(struct config_keys *config, const struct architecture *arch
     return size > 0 ? size : 1;
 }
 
+/* Queries and output have all heads, keys and values the key heads: h * (2 heads + 2 key
+ * heads) * size. Two norms, before attention and feed-forward. */
 struct layer_kind attention_layer(const struct architecture *architecture, int64_t head_size)
 {
     int64_t all_heads = 2 * architecture->heads + 2 * architecture->key_heads;
@@ -86,6 +91,7 @@ struct layer_kind attention_layer(const struct architecture *architecture, int64
     };
 }
 
+/* Gated: up, gate and down; else up and down. */
 int64_t feed_forward_weights(const struct architecture *architecture, int64_t feed_size)
 {
     return (architecture->is_gated ? 3 : 2) * architecture->hidden_size * feed_size;

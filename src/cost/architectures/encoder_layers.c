@@ -3,6 +3,8 @@
 
 #include "cost/architectures/decoder_layers.h"
 
+/* Post-norm or pre-norm alike: two LayerNorms with weight and bias are 4 hidden sizes. No
+ * mask: each token sees all. */
 void read_encoder_layers(struct architecture *architecture, struct config_keys *config,
                          bool has_qkv_bias)
 {

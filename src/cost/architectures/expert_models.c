@@ -42,6 +42,8 @@ static int64_t dense_layers(const struct architecture *architecture, struct conf
     return dense;
 }
 
+/* Experts replace the feed-forward; dense layers have the plain one. Qwen 2's shared expert
+ * has a gate of one number per hidden element. */
 static void read_qwen(struct architecture *architecture, struct config_keys *config, bool is_qwen3)
 {
     struct layer_kind kind;

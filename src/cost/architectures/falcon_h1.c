@@ -1,6 +1,8 @@
 /* Falcon-H1: attention and a state space (Mamba 2) side by side in each layer. */
 #include "cost/architectures/decoder_layers.h"
 
+/* Input projection to gate, x, B, C and a step per head; 3 numbers a head: A, D and the step's
+ * bias. Attention and state space are of one layer, so both add to one kind. */
 static void add_state_space(struct layer_kind *kind, const struct architecture *architecture,
                             struct config_keys *config)
 {

@@ -13,6 +13,8 @@ static int64_t time_step_rank(struct config_keys *config, int64_t hidden)
     return config_size(config, "time_step_rank", SIZE_MAX_HIDDEN);
 }
 
+/* in_proj to x and gate, x_proj to step, B and C, dt_proj from the step's rank, out_proj. A
+ * has inner x state numbers, D and the convolution's bias one per channel (Gu and Dao, Mamba). */
 static struct layer_kind mamba1_layer(struct config_keys *config, int64_t hidden, int64_t inner)
 {
     int64_t state = config_size(config, "state_size", SIZE_MAX_HIDDEN);
@@ -33,6 +35,8 @@ static struct layer_kind mamba1_layer(struct config_keys *config, int64_t hidden
     };
 }
 
+/* One input projection to gate, x, B, C and steps; the convolution goes over x, B and C
+ * together; A, D and the step's bias are one per head (Dao and Gu, Mamba-2). */
 static struct layer_kind mamba2_layer(struct config_keys *config, int64_t hidden, int64_t inner)
 {
     int64_t state = config_size(config, "state_size", SIZE_MAX_HIDDEN);

@@ -8,11 +8,14 @@ struct stage_parameters {
     int64_t others;   /* norms, biases, routers: on every device */
 };
 
+/* Rounded up: the largest share of a device is what must fit. */
 static int64_t divided(int64_t number, int64_t by)
 {
     return number / by + (number % by != 0 ? 1 : 0);
 }
 
+/* What frameworks refuse, too: heads by tensor ranks, experts by expert ranks, and expert
+ * ranks out of the data ranks. */
 bool model_layout_check(const struct architecture *architecture, const struct model_layout *layout,
                         struct error *error)
 {
@@ -106,6 +109,9 @@ static void model_memory_add_ends(struct stage_parameters *stage,
     }
 }
 
+/* Of the heaviest stage. ZeRO shards over data ranks what its stage says: 1 the optimizer, 2
+ * gradients too, 3 weights too (Rajbhandari et al. 2020); experts are replicated over data /
+ * expert ranks only. */
 struct model_memory model_memory(const struct architecture *architecture,
                                  const struct model_layout *layout, struct parameter_bytes bytes)
 {

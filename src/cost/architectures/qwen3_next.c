@@ -18,7 +18,8 @@ static struct layer_kind full_attention(const struct architecture *architecture,
 }
 
 /* The state of a head is keys by values: aged, read, updated and read again, as that of a state
- * space. */
+ * space. Projections of queries, keys, values and gate, and two numbers per value head (decay
+ * and beta). A convolution goes over queries, keys and values. */
 static struct layer_kind linear_attention(const struct architecture *architecture,
                                           struct config_keys *config)
 {

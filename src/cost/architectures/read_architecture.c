@@ -114,6 +114,7 @@ static const struct json_node *text_config_in(const struct json_node *config,
     return NULL;
 }
 
+/* Into a copy that is handed out when all was read: a config with one bad key changes nothing. */
 bool architecture_from_config(struct architecture *architecture, const struct json_node *config,
                               const char *where, struct error *error)
 {

@@ -31,6 +31,8 @@ const char *why_no_serving_cost(const struct architecture *architecture)
     return NULL;
 }
 
+/* n new tokens of a request that sees k in total: token i sees k - n + i, the sum is n k - n
+ * (n - 1) / 2. In a decode each new token has logits, in a prefill the last one of a request. */
 struct serving_batch serving_batch_even(int64_t requests, int64_t queries, int64_t keys,
                                         bool is_decode)
 {
@@ -72,6 +74,9 @@ struct seen_keys {
     double keys;
 };
 
+/* With a window the pairs of the last `new` tokens are those of the whole request less those
+ * of its beginning. Of requests of different lengths only means are known: is_by_mean says
+ * that the number is near, not exact, since the limit bends the sum. */
 static struct seen_keys seen_keys_of(struct serving_sum *sum, const struct layer_kind *kind,
                                      const struct serving_batch *batch)
 {
@@ -95,7 +100,9 @@ static struct seen_keys seen_keys_of(struct serving_sum *sum, const struct layer
     return (struct seen_keys){pairs * batch->requests, keys * batch->requests};
 }
 
-/* FLOPs of one pair, of the heads of all devices. */
+/* FLOPs of one pair, of the heads of all devices. Latent attention in a decode is computed on
+ * the latent vectors themselves (weights absorbed): scores over rank + rotary, values over rank,
+ * for each head. */
 static double flops_of_pair(const struct layer_kind *kind, bool is_decode)
 {
     double heads = (double)kind->heads;
@@ -105,7 +112,9 @@ static double flops_of_pair(const struct layer_kind *kind, bool is_decode)
     return 2 * heads * (double)(kind->key_size + kind->value_size);
 }
 
-/* Numbers that the cache keeps of a token in one layer, on one device. */
+/* Numbers that the cache keeps of a token in one layer, on one device. Heads are split over
+ * tensor ranks, but at least one is kept on each; the latent vector is on all, as all heads need
+ * it. */
 static double cache_of_token(const struct serving_sum *sum, const struct layer_kind *kind)
 {
     double key_heads = ceil((double)kind->key_heads / sum->tensor);
@@ -117,6 +126,8 @@ static double cache_of_token(const struct serving_sum *sum, const struct layer_k
     return key_heads * (double)(kind->key_size + kind->value_size);
 }
 
+/* The new tokens' keys and values are written, but their bytes are few beside those read, and
+ * are left out. */
 static void serving_add_attention(struct serving_sum *sum, const struct layer_kind *kind,
                                   const struct serving_batch *batch)
 {
@@ -172,6 +183,7 @@ static double expected_experts(double experts, double chosen, double tokens)
     return experts * (1 - pow(1 - chosen / experts, tokens));
 }
 
+/* What is read is expected, what is held is all: memory and time are different sums here. */
 static void serving_add_experts(struct serving_sum *sum, const struct layer_kind *kind)
 {
     struct serving_part *part = &sum->cost->parts[PART_EXPERTS];
@@ -223,7 +235,8 @@ static void serving_add_layers(struct serving_sum *sum, const struct layer_kind 
 }
 
 /* Of the tables of tokens and positions the rows of the new tokens are read; the logits' matrix is
- * read whole, and is the table where they are tied. */
+ * read whole, and is the table where they are tied. A look-up reads a row a token, not the
+ * table. */
 static void serving_add_ends(struct serving_sum *sum)
 {
     const struct architecture *architecture = sum->architecture;
@@ -263,6 +276,8 @@ static void serving_add_flops(struct serving_sum *sum)
     }
 }
 
+/* Per step and device. Each weight is read once a step however many tokens there are: that is
+ * what makes decoding memory-bound and batches cheap. */
 struct serving_cost serving_cost(const struct architecture *architecture,
                                  const struct serving_batch *batches, int batch_count,
                                  int64_t tensor)
@@ -292,6 +307,8 @@ struct serving_cost serving_cost(const struct architecture *architecture,
     return cost;
 }
 
+/* A format without a unit on the device is computed in the next larger one that has, as
+ * kernels dequantize first. */
 enum peak_type format_with_peak(enum peak_type format, const double peaks[PEAK_TYPE_COUNT])
 {
     static const enum peak_type larger[PEAK_TYPE_COUNT] = {
@@ -321,6 +338,8 @@ struct serving_bound serving_part_bound(const struct serving_part *part,
     return bound;
 }
 
+/* Part by part, each at the peak of its own format: the logits are seldom quantized, the layers
+ * may be. */
 struct serving_bound serving_cost_bound(const struct serving_cost *cost,
                                         const double peaks[PEAK_TYPE_COUNT],
                                         double memory_bytes_per_second)

@@ -23,7 +23,8 @@ static bool has_object(const struct json_node *node, const char *key)
     return member && member->kind == JSON_OBJECT;
 }
 
-/* The type of weights that are not quantized. */
+/* The type of weights that are not quantized. transformers wrote torch_dtype up to version 4,
+ * dtype since; of a nested config the outer one may have it. */
 static void read_type(struct weight_storage *storage, const struct json_node *whole,
                       const struct json_node *model)
 {
@@ -110,7 +111,9 @@ static struct quantization of_fp8(const struct json_node *config)
     return (struct quantization){rows * columns > 0 ? 8 + 32 / (rows * columns) : 8, PEAK_FP8};
 }
 
-/* What each method stores; bits 0: not known. */
+/* What each method stores; bits 0: not known. bitsandbytes' 4 bits have a scale per 64, which
+ * nested quantization halves: about 4.5 bits; AWQ and GPTQ have a 16-bit scale and a zero of
+ * `bits` per group. */
 static struct quantization quantization_of(const struct json_node *config, const char *method)
 {
     int64_t bits = json_integer_of(config, "bits", 4);
@@ -177,7 +180,9 @@ static void module_pattern_clear(struct module_pattern *pattern)
         regfree(&pattern->regex);
 }
 
-/* Marks the layers in which the list `key` has the module. */
+/* Marks the layers in which the list `key` has the module. Tested against names that such a
+ * module has in layer i, since a list may name layers ("model.layers.0.") or kinds
+ * ("re:.*gate"). */
 static void mark_left_out(bool *is_left_out, int64_t layers, const struct json_node *list,
                           const char *module)
 {
@@ -196,7 +201,8 @@ static void mark_left_out(bool *is_left_out, int64_t layers, const struct json_n
     }
 }
 
-/* The share of the layers in which these matrices are quantized. */
+/* The share of the layers in which these matrices are quantized. One module stands for its part:
+ * methods take the matrices of a part together. */
 static double quantized_share(const struct json_node *config, enum stored_part part, int64_t layers)
 {
     static const char *const modules[STORED_PART_COUNT] = {
@@ -242,6 +248,7 @@ static void read_cache(struct weight_storage *storage, const struct json_node *c
     storage->cache_bytes = 1;
 }
 
+/* Shares between 0 and 1 mix bytes; the format of the matmul is that of the larger part. */
 static void read_quantization(struct weight_storage *storage, const struct json_node *config,
                               int64_t layers)
 {

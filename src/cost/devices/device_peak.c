@@ -61,6 +61,7 @@ static const struct {
     {"mxfp4", PEAK_FP4},         {"fp64_matrix", PEAK_FP64_MATRIX},
 };
 
+/* 16 bits also where the type is not known: what most models are stored in. */
 double bytes_of_peak_type(enum peak_type type)
 {
     switch (type) {

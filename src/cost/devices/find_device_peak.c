@@ -34,7 +34,9 @@ static bool device_fits_memory(const struct device_peak *device, const struct de
            memory_fits(device->memory_bytes, hints->memory_bytes);
 }
 
-/* "memory", "multiprocessors" or "compute capability": what contradicts the row; NULL: nothing. */
+/* "memory", "multiprocessors" or "compute capability": what contradicts the row; NULL: nothing.
+ * Multiprocessors first, as they decide what is computed: a MIG slice or a cut-down card has the
+ * name of the whole one. */
 static const char *device_contradiction(const struct device_peak *device,
                                         const struct device_hints *hints)
 {
@@ -95,6 +97,8 @@ struct name_words {
     size_t count;
 };
 
+/* Taken off the front alone: "amd instinct mi300x" and "mi300x" are one device, "radeon
+ * instinct" stays apart. */
 static bool is_vendor_word(const char *word)
 {
     for (size_t i = 0; i < sizeof vendor_words / sizeof vendor_words[0]; i++)
@@ -140,7 +144,8 @@ static void copy_in_small_letters(char *to, const char *text, size_t length)
     to[length] = '\0';
 }
 
-/* False where the name has more or longer words than any device's. */
+/* False where the name has more or longer words than any device's. Punctuation separates:
+ * "A100-SXM4-80GB", "A100 SXM4 80 GB" have the same words. */
 static bool split_words(struct name_words *words, const char *text, size_t length)
 {
     size_t at = 0;
@@ -189,7 +194,8 @@ static bool fits_alternatives(const char *word, const char *pattern, size_t leng
     return false;
 }
 
-/* Is the whole name what the rule says? */
+/* Is the whole name what the rule says? A rule must consume the whole name: "H100" must not take
+ * "H100 MIG 1g.10gb", and a word too much means another product. */
 static bool rule_takes(const char *rule, const struct name_words *words)
 {
     size_t next = 0;
@@ -216,7 +222,8 @@ static const struct name_rule *find_device_peak_find_rule(const struct name_word
     return NULL;
 }
 
-/* The words of a name that tell devices apart have a digit: "h100", not "blackwell" or "2". */
+/* The words of a name that tell devices apart have a digit: "h100", not "blackwell" or "2". "gb"
+ * has a digit beside it in "80gb", which is no model. */
 static bool shares_model_word(const struct device_peak *device, const struct name_words *words)
 {
     struct name_words other = {.count = 0};
@@ -261,7 +268,8 @@ void list_device_candidates(const struct device_match *match, char *text, size_t
     }
 }
 
-/* FLOP/s of 16-bit products: by which candidates are compared. */
+/* FLOP/s of 16-bit products: by which candidates are compared. 16 bits are what every
+ * accelerator has, and what they are bought for. */
 static double find_device_peak_rate_of(const struct device_peak *device)
 {
     return device->peaks[PEAK_FP16] > device->peaks[PEAK_BF16] ? device->peaks[PEAK_FP16]
@@ -306,6 +314,8 @@ static bool is_inferred(const struct device_peak *device, const struct device_hi
            device_computes_alike(device, hints);
 }
 
+/* A name that says nothing ("Graphics Device"): only where memory, multiprocessors and
+ * capability are all known and all fit. */
 static const struct device_peak *infer(const struct device_hints *hints, struct device_match *match)
 {
     size_t count;
@@ -376,6 +386,7 @@ static const struct device_peak *find_near(const struct name_words *words,
     return fastest;
 }
 
+/* Never a guess by name alone: candidates are named to the user, and no peak is taken. */
 static const struct device_peak *unknown(const struct name_words *words,
                                          const struct device_hints *hints,
                                          struct device_match *match)
@@ -481,6 +492,9 @@ static const struct device_peak *find_device_peak_choose(const struct name_rule 
     return NULL;
 }
 
+/* Anchored: the whole name by a rule, then the trace's facts, which may choose among several
+ * products of one name, or contradict. A wrong peak makes every share of it wrong, so doubt
+ * gives no device. */
 const struct device_peak *find_device_peak(const char *name, const struct device_hints *hints,
                                            struct device_match *match)
 {

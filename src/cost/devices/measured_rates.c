@@ -34,7 +34,8 @@ static bool is_matmul_size(int64_t size)
 }
 
 /* One of the file's matmuls; a type that is not known here is passed over, as a later version may
- * have it. */
+ * have it. The peak of a type is the fastest matmul of it. RATE_MAX and the sizes refuse a file
+ * that was edited; NaN fails "not greater than 0". */
 static bool add_matmul(struct measured_rates *rates, const struct json_node *entry,
                        struct error *error)
 {
@@ -170,6 +171,7 @@ bool measured_rates_peak(const struct measured_rates *rates, enum peak_type type
                      rates->path, peak_type_name(type), types[0] ? types : "no type known here");
 }
 
+/* The same by spelling, or by the table: "NVIDIA H100 80GB HBM3" and "h100" are one device. */
 bool measured_rates_check_device(const struct measured_rates *rates, const char *device,
                                  struct error *error)
 {

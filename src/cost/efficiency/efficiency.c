@@ -35,6 +35,8 @@ struct pricing {
     struct ideal_times *ideals; /* by step */
 };
 
+/* A second timeline with classes of its own: overlaps of matrix kernels are merged per class,
+ * as the ledger merges its classes, so both are measured by the same rule. */
 static void lay_beside(struct pricing *pricing)
 {
     const struct matrix_calls *calls = &pricing->efficiency->calls;
@@ -59,6 +61,7 @@ static void lay_beside(struct pricing *pricing)
     class_timeline_finish(&pricing->beside);
 }
 
+/* The ledger's account is matrix work exactly where the lowest class is. */
 static bool is_matrix_mask(uint32_t mask)
 {
     return mask && kernel_class_is_matrix((enum kernel_class)__builtin_ctz(mask));
@@ -127,7 +130,8 @@ static void efficiency_add_flops(struct flop_parts *to, const struct flop_parts 
     to->all_pairs += from->all_pairs;
 }
 
-/* The call was made in the step's mark. */
+/* The call was made in the step's mark. Ideal time is FLOPs over peak. It is summed per step as
+ * doubles and rounded once, in close_step. */
 static void attribute_call(struct pricing *pricing, uint32_t step, const struct matrix_call *call)
 {
     struct step_efficiency *to = &pricing->efficiency->steps[step];
@@ -174,7 +178,8 @@ static void attribute_calls(struct pricing *pricing)
     }
 }
 
-/* `ns` of the call's `kernel_ns` lie in the step's window. */
+/* `ns` of the call's `kernel_ns` lie in the step's window. A call's FLOPs are spread evenly over
+ * its kernels' time, as nothing says how they are spread. */
 static void attribute_window(struct pricing *pricing, uint32_t step, const struct matrix_call *call,
                              int64_t ns)
 {
@@ -187,6 +192,7 @@ static void attribute_window(struct pricing *pricing, uint32_t step, const struc
         pricing->ideals[step].window_ns += flops / call->matmul_cost->peak * 1e9;
 }
 
+/* The longest piece is the example by which a user sees what lacks a formula. */
 static void attribute_uncosted(struct efficiency *efficiency, const struct work_piece *piece,
                                int64_t ns)
 {
@@ -247,6 +253,8 @@ static int64_t efficiency_whole_ns(double ideal_ns)
     return llround(fmin(ideal_ns, ideal_max_ns));
 }
 
+/* below_peak is what is left, and may be negative: where FLOPs of a step ran outside of its
+ * window, or clocks are above what the table says. The report tells which by window_rest_ns. */
 static void close_step(struct pricing *pricing, uint32_t index)
 {
     const struct ideal_times *ideal = &pricing->ideals[index];
@@ -283,6 +291,9 @@ static void add_to_total(struct step_efficiency *total, const struct step_effici
     total->unit_kernel_ns += step->unit_kernel_ns;
 }
 
+/* The matrix account of each step is split into what is not known, below the peak, recomputed,
+ * extra (masked pairs, optimizer) and the model's own: the parts sum to the account. O(pieces
+ * + changes of both timelines). */
 void measure_efficiency(struct efficiency *efficiency, const struct trace *trace,
                         const struct ledger *ledger, const struct module_costs *costs,
                         const struct peak_settings *settings)
@@ -331,6 +342,7 @@ bool efficiency_is_least(const struct efficiency *efficiency)
            (efficiency->ledger->is_cpu_only && efficiency->costs->lacks_products);
 }
 
+/* One sentence per obstacle, which says what to record or give. */
 const char *obstacle_needs(enum cost_obstacle obstacle)
 {
     switch (obstacle) {
@@ -373,6 +385,7 @@ const char *efficiency_needs(const struct efficiency *efficiency)
                                    : obstacle_needs(most);
 }
 
+/* By marks for calls and by windows for kernels, see the head of the file. */
 void measure_step_costs(struct module_costs *costs, const struct trace *trace,
                         const struct ledger *ledger, const struct model_description *description)
 {

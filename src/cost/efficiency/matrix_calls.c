@@ -60,6 +60,8 @@ static const char *open_entry(const char *types, int number)
     return open;
 }
 
+/* The first tensor among the operands whose type is a number format: scalars and lists in
+ * between have other types. */
 enum peak_type precision_of_types(const char *types, int first)
 {
     const char *open = open_entry(types, first);
@@ -113,6 +115,8 @@ static const struct op_cost *counted_cost_of(const struct module_costs *costs, u
     return cost;
 }
 
+/* Host events come with the outer before the inner ones, so an owner is known before what lies
+ * in it: one pass. */
 static void find_owners(struct call_search *search)
 {
     const struct module_costs *costs = search->costs;
@@ -154,6 +158,8 @@ static enum matrix_unit_use unit_of(struct call_search *search, uint32_t name)
     return (enum matrix_unit_use)search->units[name];
 }
 
+/* Whether a call runs on the matrix unit is decided by the time of its kernels for it against
+ * that without, as a split-k reduction runs beside. */
 static void add_to_call(struct call_search *search, const struct work_piece *piece)
 {
     struct matrix_call *call = &search->calls->calls[piece->call];
@@ -169,6 +175,8 @@ static void add_to_call(struct call_search *search, const struct work_piece *pie
         call->longest = piece->event;
 }
 
+/* A counted op of another kind (softmax) owns all of its kernels; a matmul its matrix kernels
+ * alone. */
 static void matrix_calls_add_kernel(struct call_search *search, uint32_t index)
 {
     const struct event *event = &search->trace->device[index];
@@ -238,7 +246,9 @@ static void add_products(struct call_search *search)
 }
 
 /* The share of its pairs that an op around `op` leaves unmasked: of products that attention is made
- * of, where no fused kernel does it. */
+ * of, where no fused kernel does it. Unfused attention: bmm, softmax, bmm below
+ * scaled_dot_product_attention, which knows the mask; the bmm computes all pairs, and the share
+ * tells what of them the model needs. */
 static double unmasked_share(const struct module_costs *costs, uint32_t op)
 {
     uint32_t above = costs->contexts.parents[op];
@@ -253,6 +263,9 @@ static double unmasked_share(const struct module_costs *costs, uint32_t op)
     return 1;
 }
 
+/* executed = model + recomputed + extra, always. Extra is what masks hide and what the
+ * optimizer computes; recomputed what checkpointing (by phase) or a fused backward (by
+ * formula) does once more. */
 static struct flop_parts parts_of_call(const struct module_costs *costs, uint32_t op)
 {
     const struct op_cost *cost = counted_cost_of(costs, op);
@@ -280,6 +293,8 @@ static struct flop_parts parts_of_call(const struct module_costs *costs, uint32_
     return parts;
 }
 
+/* float32 on NVIDIA's matrix units is TF32; ROCm's have real FP32. The user's --dtype goes
+ * before all. */
 static enum peak_type precision_of_call(const struct call_search *search,
                                         const struct matrix_call *call)
 {
@@ -301,7 +316,8 @@ static enum peak_type precision_of_call(const struct call_search *search,
     return type;
 }
 
-/* `matmul_cost` is zeroed. */
+/* `matmul_cost` is zeroed. A count beyond 63 bits comes from sizes that no memory holds: the
+ * call is then not known, rather than wrong. */
 static void cost_call(const struct call_search *search, struct matrix_call *call,
                       struct product_cost *matmul_cost)
 {
@@ -366,6 +382,7 @@ void find_matrix_calls(struct matrix_calls *calls, const struct trace *trace,
     large_array_free(search.owners);
 }
 
+/* From the operator outwards, to the nearest that was not counted and says why. */
 enum cost_obstacle obstacle_of_piece(const struct trace *trace, const struct module_costs *costs,
                                      uint32_t device_event)
 {

@@ -68,6 +68,8 @@ static double said_peak(const struct peak_settings *said, int type, bool *is_mea
     return *is_measured ? said->rates->peaks[type] : peak;
 }
 
+/* The user, then a file of measured rates, then the table, then what is derived from the
+ * processor: per type, so that --peak of one type leaves the others as they are. */
 void choose_peaks(struct peak_choice *choice, const struct trace *trace, int32_t device,
                   const struct peak_settings *settings)
 {

@@ -14,6 +14,7 @@ struct totalling {
     bool *is_counted;      /* [call count] */
 };
 
+/* What is no matmul runs on the vector units, in FP32 by convention here. */
 double compute_roof(const struct efficiency *efficiency, const struct matrix_call *call)
 {
     return call->is_matrix ? call->matmul_cost->peak : efficiency->peaks.peaks[PEAK_FP32];
@@ -47,6 +48,8 @@ static int64_t longest_ns(const struct efficiency *efficiency, const struct matr
                                      : efficiency->trace->device[call->longest].duration_ns;
 }
 
+/* bytes below 0 are "not known", and one such call makes the sum unknown: -INFINITY stays
+ * below 0 whatever is added. */
 static void add_to_operator(struct totalling *work, const struct work_piece *piece, double share)
 {
     const struct efficiency *efficiency = work->efficiency;
@@ -76,6 +79,9 @@ static void add_to_operator(struct totalling *work, const struct work_piece *pie
     }
 }
 
+/* Roofline per piece: time is at least FLOPs over peak and bytes over bandwidth, the larger of
+ * the two (Williams, Waterman, Patterson 2009). Summed over pieces, it is a bound of their
+ * sum. */
 static void work_totals_add_to_class(struct totalling *work, const struct work_piece *piece,
                                      double share)
 {
@@ -101,6 +107,8 @@ static void work_totals_add_to_class(struct totalling *work, const struct work_p
         class->roof_ns += fmax(compute_ns, bytes / bandwidth * 1e9);
 }
 
+/* A module is costed only where all of what it ran is: costed_ns says how much of kernel_ns
+ * that is. */
 static void add_to_module(struct totalling *work, const struct work_piece *piece, double share)
 {
     const struct efficiency *efficiency = work->efficiency;
@@ -135,6 +143,7 @@ static void work_totals_add_piece(struct totalling *work, const struct work_piec
     add_to_module(work, piece, share);
 }
 
+/* Pieces and steps are both in order of start: one walk. */
 static void add_pieces(struct totalling *work)
 {
     const struct ledger *ledger = work->efficiency->ledger;
@@ -154,7 +163,8 @@ static void add_pieces(struct totalling *work)
     }
 }
 
-/* Children first. */
+/* Children first. Parents stand before children in the tree's order, so from the end each child
+ * is complete before it is added to its parent. */
 static void work_totals_sum_modules(struct work_totals *totals, const struct module_tree *tree)
 {
     for (uint32_t i = tree->count; i-- > 0;) {

@@ -54,7 +54,8 @@ static bool read_sizes(struct attention_sizes *sizes, const struct op_call *call
            size_of(call, query + 2, sequence) == sizes->keys;
 }
 
-/* first + (first + 1) + ... of `count` numbers, none negative. */
+/* first + (first + 1) + ... of `count` numbers, none negative. Halved before it is multiplied,
+ * so that no product overflows that the sum does not. */
 static int64_t series(int64_t first, int64_t count)
 {
     int64_t triangle = count % 2 == 0 ? times(count / 2, count - 1) : times(count, (count - 1) / 2);
@@ -62,7 +63,8 @@ static int64_t series(int64_t first, int64_t count)
     return plus(times(count, first), triangle);
 }
 
-/* Pairs (i, j) with 0 <= i < queries, 0 <= j < keys and j <= i + offset. */
+/* Pairs (i, j) with 0 <= i < queries, 0 <= j < keys and j <= i + offset. Exact and in O(1),
+ * where a loop over rows would take a million turns for one call. */
 static int64_t pairs_up_to(int64_t queries, int64_t keys, int64_t offset)
 {
     /* row i has min(max(i + offset + 1, 0), keys) pairs: first none, then one more each, then all
@@ -89,6 +91,8 @@ struct attention_mask {
     bool is_below_right; /* the last query sees the last key (as flash-attn aligns) */
 };
 
+/* A band is what lies up to its right edge less what lies up to its left one. Limits as large
+ * as the matrix are none, and would overflow as an offset. */
 static int64_t masked_pairs(const struct attention_sizes *sizes, struct attention_mask mask)
 {
     int64_t shift = mask.is_below_right ? sizes->keys - sizes->queries : 0;
@@ -115,6 +119,8 @@ static void read_window(struct attention_mask *mask, const struct op_call *call,
     (void)integer_value(call, argument + 1, &mask->right);
 }
 
+/* flash-attn aligns the mask to the bottom right, aten's is_causal to the top left: they
+ * differ where there are fewer queries than keys, as in decoding with a cache. */
 static struct attention_mask read_mask(const struct op_call *call,
                                        const struct attention_layout *layout)
 {
@@ -156,6 +162,8 @@ static bool split_even_sequences(struct attention_sizes *sizes, const struct op_
     return true;
 }
 
+/* Forward 2 products, backward 5, of which the model needs 4: S is recomputed, which is one of
+ * key_dim. All in multiply-adds per pair first, since the mask changes the pairs alone. */
 static bool count_attention(struct op_cost *cost, const struct op_call *call,
                             const struct attention_layout *layout)
 {

@@ -91,7 +91,8 @@ static int64_t samples_of(const struct op_call *call, uint32_t input, uint32_t w
 }
 
 /* Positions of a known result [samples, Cout, ...] of weight [Cout, ...]; -1 where it is not known,
- * or no result of this convolution. */
+ * or no result of this convolution. Where strides are not in the trace the recorded output tells
+ * the positions, if its shape is one that this convolution can have. */
 static int64_t known_positions(const struct op_call *call)
 {
     const int64_t *sizes = &call->dims[call->output.first_dim];
@@ -113,6 +114,8 @@ static bool finish(struct op_cost *cost, const struct op_call *call, int64_t mac
                        bytes_moved(call, (struct byte_range){0, 3, 0, output_elements}));
 }
 
+/* Each input position scatters the whole kernel: one multiply-add per weight and input
+ * position, so strides and padding do not matter. */
 static bool count_transposed(struct op_cost *cost, const struct op_call *call,
                              const struct op_rule *rule)
 {
@@ -125,6 +128,7 @@ static bool count_transposed(struct op_cost *cost, const struct op_call *call,
     return finish(cost, call, times(positions, elements_of(call, 1)), -1);
 }
 
+/* By arguments, then by the known result: a formula that needs neither does not exist. */
 static bool count_convolution(struct op_cost *cost, const struct op_call *call,
                               const struct op_rule *rule)
 {

@@ -25,6 +25,8 @@ const struct flop_formula *const *all_flop_formulas(void)
     return formulas;
 }
 
+/* A walk over some thousand rules: asked once per different call, as counted_ops.c keeps the
+ * answers. */
 static const struct op_rule *count_flops_find_rule(const char *op, size_t length)
 {
     for (const struct flop_formula *const *formula = formulas; *formula; formula++)
@@ -100,6 +102,8 @@ static const struct op_rule *find_generated_rule(const char *op)
     return count_flops_find_rule(known, length + 1);
 }
 
+/* From the exact name to looser ones: in-place twins ("add_"), libraries that fork one
+ * another, what torch.compile generates, and Triton kernels with a number behind their name. */
 const struct op_rule *find_op_rule(const char *op)
 {
     size_t length = strlen(op);
@@ -138,6 +142,8 @@ static void count_as_complex(struct op_cost *cost)
     cost->macs = times(4, cost->macs);
 }
 
+/* A formula that the user gave goes before the table. Complex matmuls are counted as real ones
+ * by the formulas and multiplied here, in one place. */
 struct op_cost count_flops(const struct op_call *call, const struct user_formulas *user)
 {
     struct op_cost cost = {0};

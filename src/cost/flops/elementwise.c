@@ -9,7 +9,9 @@
 
 enum { IS_TRUTH = 1 }; /* numbers[1]: the result is of truth values, one byte each */
 
-/* numbers: FLOPs of each element, IS_TRUTH or 0, how many arguments count (0: all). */
+/* numbers: FLOPs of each element, IS_TRUTH or 0, how many arguments count (0: all). By the
+ * broadcast shape, which is the result's: recorded inputs are smaller than it where one is
+ * broadcast. */
 static bool count_elementwise(struct op_cost *cost, const struct op_call *call,
                               const struct op_rule *rule)
 {

@@ -30,6 +30,7 @@ bool own_work_not_counted(struct op_cost *cost, const char *why)
     return false;
 }
 
+/* Bytes may be unknown where FLOPs are known; a sum too large is unknown, not saturated. */
 static int64_t flop_formula_known_bytes(int64_t bytes)
 {
     return bytes == TOO_LARGE ? -1 : bytes;
@@ -60,6 +61,8 @@ bool plain_cost(struct op_cost *cost, enum cost_kind kind, int64_t flops, int64_
     return true;
 }
 
+/* Arguments that are no tensors move nothing. Each is read once: caches and repeated reads are
+ * the device's affair. */
 int64_t bytes_moved(const struct op_call *call, struct byte_range range)
 {
     int64_t bytes = 0;

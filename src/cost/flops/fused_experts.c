@@ -35,7 +35,9 @@ static bool count_chosen(struct op_cost *cost, const struct op_call *call,
 
 /* (tokens [T, H], w1 [E, gates and up, H], w2 [E, H, I], ...): numbers[0]: index of what has one
  * column for each chosen expert [T, k]. Packed weights are narrower than H by what lies in one
- * element. */
+ * element. 4-bit weights lie two in a byte, so stored * in_element must be the hidden size;
+ * every other relation of the shapes is checked as well, since the argument lists of three
+ * libraries differ. */
 static bool count_fused_experts(struct op_cost *cost, const struct op_call *call,
                                 const struct op_rule *rule)
 {
@@ -59,7 +61,9 @@ static bool count_fused_experts(struct op_cost *cost, const struct op_call *call
     return count_chosen(cost, call, &sizes);
 }
 
-/* moe_forward(tokens [T, H], router's logits [T, E], ...). The hidden size may be padded. */
+/* moe_forward(tokens [T, H], router's logits [T, E], ...). The hidden size may be padded. vLLM's
+ * moe_forward has no weights among its arguments: their sizes come from the model's config, and
+ * must fit what is there. */
 static bool count_named_experts(struct op_cost *cost, const struct op_call *call,
                                 const struct op_rule *rule)
 {

@@ -27,6 +27,8 @@ static int64_t iterations_of(const struct op_call *call)
     return iterations;
 }
 
+/* A tensor larger than the grid is read in part (a slice, a gather): bytes are then unknown
+ * rather than too many. */
 static bool count_generated(struct op_cost *cost, const struct op_call *call,
                             const struct op_rule *rule)
 {
@@ -77,13 +79,15 @@ static bool count_template(struct op_cost *cost, const struct op_call *call,
         (size_of(call, 1, -1) != k && size_of(call, 1, -2) != k) ||
         (rank == 3 && size_of(call, 0, 0) != size_of(call, 1, 0)))
         return own_work_not_counted(cost, why_no_template);
+    /* The result must be among the arguments: without it the shapes are of another template,
+     * whose product would be guessed. */
     for (uint32_t i = 2; i < call->argument_count; i++)
         if (elements_of(call, i) == result)
             return matrix_cost(cost, times(elements_of(call, 0), n), bytes_of_arguments(call));
     return own_work_not_counted(cost, why_no_template);
 }
 
-/* Have keys and values their heads there? */
+/* Have keys and values their heads there? x */
 static bool has_heads_at(const struct op_call *call, int dim, int64_t key_heads)
 {
     return size_of(call, 1, dim) == key_heads && size_of(call, 2, dim) == key_heads;

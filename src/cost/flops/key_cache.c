@@ -5,7 +5,8 @@
 #include "cost/flops/saturating.h"
 
 /* (keys [T, ..], values [T, ..], caches, places [T], ...): numbers: index of a cache, of the
- * places. */
+ * places. The cache is written where the places say, not read: its own size says nothing of the
+ * bytes. */
 static bool count_cached(struct op_cost *cost, const struct op_call *call,
                          const struct op_rule *rule)
 {

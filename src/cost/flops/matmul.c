@@ -85,7 +85,8 @@ static bool count_outer(struct op_cost *cost, const struct op_call *call,
                                 (struct byte_range){0, a + 2, a, times(m, n)});
 }
 
-/* input [..., K], weight [N, K]; numbers[0]: index of the weight. */
+/* input [..., K], weight [N, K]; numbers[0]: index of the weight. elements / k rows meet n
+ * columns of k each: elements * n multiply-adds, whatever the dimensions before the last. */
 static bool count_linear(struct op_cost *cost, const struct op_call *call,
                          const struct op_rule *rule)
 {
@@ -147,6 +148,8 @@ static bool count_int4pack(struct op_cost *cost, const struct op_call *call,
 {
     int64_t m = size_of(call, 0, 0);
     int64_t k = size_of(call, 0, 1);
+    /* The packed weight's own shape depends on the layout that the kernel wants; the scales
+     * say N. */
     int64_t n = size_of(call, 3, 1);
 
     (void)rule;

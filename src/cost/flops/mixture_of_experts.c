@@ -25,6 +25,7 @@ static bool count_grouped_mm(struct op_cost *cost, const struct op_call *call,
         return not_counted(cost, why_odd_shapes);
     if (left == 2 && right == 2) /* one result for each group */
         output = is_tensor(call, a + 2) ? times(output, size_of(call, a + 2, 0)) : -1;
+    /* Two 4-bit numbers in an element: K as recorded is half of what is computed. */
     if (call->arguments[a].is_packed_pair)
         k = times(k, 2);
     return matrix_cost(cost, times(times(times(m, n), k), groups),

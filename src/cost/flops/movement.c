@@ -10,7 +10,9 @@ static bool count_free(struct op_cost *cost, const struct op_call *call, const s
     return plain_cost(cost, COST_FREE, 0, 0);
 }
 
-/* Reads argument numbers[0] and writes as many elements of the type of argument numbers[1]. */
+/* Reads argument numbers[0] and writes as many elements of the type of argument numbers[1]. Read
+ * in one type and written in another, as a cast is a copy: each side has the bytes of its own
+ * element. */
 static bool count_copy(struct op_cost *cost, const struct op_call *call, const struct op_rule *rule)
 {
     uint32_t from = (uint32_t)rule->numbers[0];
@@ -23,7 +25,7 @@ static bool count_copy(struct op_cost *cost, const struct op_call *call, const s
         bytes_moved(call, (struct byte_range){from, 1, (uint32_t)rule->numbers[1], elements}));
 }
 
-/* Writes argument 0. */
+/* Writes argument 0. x */
 static bool count_fill(struct op_cost *cost, const struct op_call *call, const struct op_rule *rule)
 {
     (void)rule;

@@ -30,7 +30,8 @@ static bool count_norm(struct op_cost *cost, const struct op_call *call, const s
         bytes_moved(call, (struct byte_range){0, call->argument_count, input, elements}));
 }
 
-/* numbers[0]: index of the flag `training`. */
+/* numbers[0]: index of the flag `training`. Where the flag is not recorded it is taken for
+ * training, which is what is profiled mostly, and counts more. */
 static bool count_batch_norm(struct op_cost *cost, const struct op_call *call,
                              const struct op_rule *rule)
 {

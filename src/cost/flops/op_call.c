@@ -43,6 +43,8 @@ static const struct element_type element_types[] = {
     {"at::Half", 2},
 };
 
+/* Arrays keep their capacity from call to call: a trace has millions of calls, and parsing one
+ * allocates nothing once the largest was seen. */
 static struct op_argument *add_argument(struct op_call *call)
 {
     ARRAY_RESERVE(call->arguments, call->argument_capacity, call->argument_count + 1);
@@ -51,6 +53,8 @@ static struct op_argument *add_argument(struct op_call *call)
     return &call->arguments[call->argument_count++];
 }
 
+/* A tensor is a range of `dims`, so a call with a list of a hundred tensors has one array of
+ * sizes, not a hundred. */
 static void add_tensor(struct op_call *call, uint32_t first_dim)
 {
     ARRAY_RESERVE(call->tensors, call->tensor_capacity, call->tensor_count + 1);
@@ -58,6 +62,7 @@ static void add_tensor(struct op_call *call, uint32_t first_dim)
         (struct tensor_shape){.first_dim = first_dim, .rank = call->dim_count - first_dim};
 }
 
+/* Saturating: a size beyond 63 bits refuses the whole text, as no tensor has it. */
 static bool add_dim(struct op_call *call, const char **at)
 {
     int64_t size = 0;
@@ -79,6 +84,8 @@ struct shape_walk {
     bool is_list;          /* the open argument holds brackets: it is a list of tensors */
 };
 
+/* Depth 1 is the list of arguments, 2 an argument, 3 a tensor of a list. A number beside a
+ * bracket in one argument is neither a shape nor a list. */
 static bool open_bracket(struct op_call *call, struct shape_walk *walk)
 {
     if (++walk->depth > SHAPE_DEPTH_MAX)
@@ -132,6 +139,8 @@ static bool collect_shape_token(struct op_call *call, struct shape_walk *walk, c
     return *(*at)++ == ',';
 }
 
+/* One pass and no recursion: depth is bounded by what can mean anything, so a file of brackets
+ * cannot exhaust the stack. */
 static bool parse_shapes(struct op_call *call, const char *text)
 {
     struct shape_walk walk = {0};
@@ -207,6 +216,8 @@ static void guess_list_types(struct op_call *call)
             call->arguments[i].element_bytes = bytes;
 }
 
+/* Types stand in a list of their own, in the order of the shapes; a shorter one leaves the
+ * last arguments without a type, whose bytes are then unknown. */
 static void parse_types(struct op_call *call, const char *text)
 {
     const char *name;
@@ -217,6 +228,8 @@ static void parse_types(struct op_call *call, const char *text)
     guess_list_types(call);
 }
 
+/* Values may be more than shapes are (scalars at the end): these become arguments without a
+ * shape. */
 static void parse_values(struct op_call *call, const char *text)
 {
     const char *value;
@@ -247,6 +260,8 @@ static void parse_result(struct op_call *call, const struct op_call_text *text)
     call->argument_count = count;
 }
 
+/* Without shapes there is nothing to count; types and values may lack, and formulas ask for
+ * what they need. */
 bool op_call_parse(struct op_call *call, const struct op_call_text *text)
 {
     call->name = text->name;
@@ -288,6 +303,8 @@ int rank_of(const struct op_call *call, uint32_t argument)
     return (int)call->tensors[call->arguments[argument].first_tensor].rank;
 }
 
+/* Negative from the end, as in Python. -1 for what is not there: every formula compares with
+ * it or multiplies to a negative number, which is refused. */
 int64_t size_of(const struct op_call *call, uint32_t argument, int dim)
 {
     int rank = rank_of(call, argument);
@@ -309,6 +326,8 @@ int64_t shape_elements(const struct op_call *call, const struct tensor_shape *sh
     return elements;
 }
 
+/* Of a list the sum over its tensors. An empty list has no elements known, since torch leaves
+ * long lists out. */
 int64_t elements_of(const struct op_call *call, uint32_t argument)
 {
     const struct op_argument *about;
@@ -324,6 +343,7 @@ int64_t elements_of(const struct op_call *call, uint32_t argument)
     return elements;
 }
 
+/* Unknown where the type is: a guess of 2 or 4 bytes would be wrong by a factor of two. */
 int64_t bytes_of(const struct op_call *call, uint32_t argument)
 {
     int64_t elements = elements_of(call, argument);
@@ -388,6 +408,8 @@ static bool parse_list_item(const char **at, const char *end, int64_t *value)
     return op_call_parse_integer(at, end, value);
 }
 
+/* At most VALUE_LIST_MAX numbers, as a stride or a window has: longer lists are no arguments
+ * of a formula. */
 bool list_value(const struct op_call *call, uint32_t argument, struct value_list *list)
 {
     const char *at;

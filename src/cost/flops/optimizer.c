@@ -25,7 +25,9 @@ static int64_t list_bytes(const struct op_call *call, uint32_t lists, uint32_t w
     return bytes;
 }
 
-/* numbers: FLOPs of each element, how many arguments may be lists of tensors. */
+/* numbers: FLOPs of each element, how many arguments may be lists of tensors. By elements of the
+ * first list, which is what is updated; a list left out by torch (more than 30 tensors) is told
+ * as such and not counted as empty. */
 static bool count_foreach(struct op_cost *cost, const struct op_call *call,
                           const struct op_rule *rule)
 {

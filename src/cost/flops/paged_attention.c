@@ -28,7 +28,9 @@ static double pairs_within(double length, double window)
                             : window * (window + 1) / 2 + (length - window) * window;
 }
 
-/* What a window leaves, where all requests are as long as the mean. */
+/* What a window leaves, where all requests are as long as the mean. Exact for equal requests; of
+ * unequal ones the mean is what is known (the sums have no distribution), and a window bends the
+ * sum of those longer than it. */
 static struct attended within_window(const struct request_sums *sums, double window)
 {
     double requests = (double)sums->requests;
@@ -41,6 +43,8 @@ static struct attended within_window(const struct request_sums *sums, double win
                              (int64_t)(requests * keys + 0.5)};
 }
 
+/* The mean over layers by their number: one call is of one layer, but nothing in it says of
+ * which kind. */
 static struct attended attended_by(const struct request_sums *sums,
                                    const struct attention_windows *windows)
 {
@@ -119,6 +123,8 @@ struct paged_sizes {
     uint32_t cache;      /* the argument whose type it is kept in */
 };
 
+/* Grouped queries: scores count for all query heads, the cache is read once per key head,
+ * hence the two widths. */
 static bool count_paged(struct op_cost *cost, const struct op_call *call,
                         const struct paged_sizes *sizes)
 {
@@ -158,6 +164,8 @@ static bool read_paged_sizes(struct paged_sizes *sizes, const struct op_call *ca
     return output != query ? sizes->value_width >= 0 : key_width == value_width;
 }
 
+/* Without the sums of a step there is no number: heads and sizes alone would need a length,
+ * and the longest possible would be wrong by far. */
 static bool count_unified(struct op_cost *cost, const struct op_call *call,
                           const struct op_rule *rule)
 {

@@ -13,7 +13,8 @@ static int64_t pooling_item(const struct value_list *list, uint32_t i)
     return list->values[list->count == 1 ? 0 : i];
 }
 
-/* Outputs of one sample and channel; -1 where they cannot be told. */
+/* Outputs of one sample and channel; -1 where they cannot be told. floor((input + 2 padding -
+ * kernel) / stride) + 1, as torch.nn.MaxPool2d has it without ceil_mode and dilation. */
 static int64_t pooled_positions(const struct op_call *call, int spatial,
                                 const struct value_list *kernel)
 {

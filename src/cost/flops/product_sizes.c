@@ -14,6 +14,8 @@ static const struct product_operator {
     {"aten::baddbmm", 1},
 };
 
+/* M x N and N x M cost the same, and a backward has either: sizes are kept as smaller and
+ * larger, so that both compare equal. */
 bool product_sizes_of(struct product_sizes *sizes, struct op_call *call, const char *name,
                       const char *shapes)
 {

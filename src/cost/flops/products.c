@@ -26,6 +26,8 @@ static bool mark_dims(bool *marks, int dims, const struct value_list *list)
     return true;
 }
 
+/* Dimensions are checked against each other, as the lists come from a file: no index beyond
+ * `dims` is used. */
 static bool read_trilinear(struct trilinear *about, const struct op_call *call)
 {
     struct value_list list;

@@ -17,7 +17,8 @@ static int64_t steps_of(const struct op_call *call)
     return elements == TOO_LARGE ? TOO_LARGE : elements / width;
 }
 
-/* Elements of the matrices among a list of weights and biases; -1 where there is none. */
+/* Elements of the matrices among a list of weights and biases; -1 where there is none. Biases
+ * are vectors and left out, as their additions are. */
 static int64_t matrix_elements(const struct op_call *call, uint32_t list)
 {
     const struct op_argument *argument;
@@ -51,7 +52,8 @@ static bool count_layer(struct op_cost *cost, const struct op_call *call,
 }
 
 /* Weights in a list: numbers[0] is its argument, or -1 for the last list of tensors there is;
- * numbers[1]: how many times the forward. */
+ * numbers[1]: how many times the forward. The list of weights has another place in each version;
+ * it is the last list, as sequence lengths stand before. */
 static bool count_list(struct op_cost *cost, const struct op_call *call, const struct op_rule *rule)
 {
     int list = rule->numbers[0];

@@ -20,6 +20,7 @@ static bool count_reduction(struct op_cost *cost, const struct op_call *call,
         bytes_moved(call, (struct byte_range){0, 1, 0, rule->numbers[1] ? elements : 0}));
 }
 
+/* At least 1, so that a row of one element counts as looked at. */
 static int64_t log2_rounded_up(int64_t number)
 {
     return number < 2 ? 1 : 64 - __builtin_clzll((unsigned long long)number - 1);
@@ -40,7 +41,9 @@ static bool count_sort(struct op_cost *cost, const struct op_call *call, const s
                       bytes_moved(call, (struct byte_range){0, 1, 0, elements}));
 }
 
-/* fft(input, dims, ...): numbers[0] FLOPs for each element and doubling; complex: 5 */
+/* fft(input, dims, ...): numbers[0] FLOPs for each element and doubling; complex: 5 5 n log2 n
+ * real operations for a complex transform of n points, counted per element and doubling, hence
+ * the halving at the end for the numbers of a rule (10 complex, 5 real). */
 static bool count_transform(struct op_cost *cost, const struct op_call *call,
                             const struct op_rule *rule)
 {

@@ -30,7 +30,9 @@ static bool count_library_product(struct op_cost *cost, const struct op_call *ca
     return true;
 }
 
-/* numbers: index of the left matrix [.., K], of the weight, and the flags above. */
+/* numbers: index of the left matrix [.., K], of the weight, and the flags above. Where the
+ * output is an argument its size must be M N: libraries have ops of one name with other orders
+ * of arguments, and a wrong order seldom fits. */
 static bool count_scaled(struct op_cost *cost, const struct op_call *call,
                          const struct op_rule *rule)
 {
@@ -89,7 +91,8 @@ static bool count_awq(struct op_cost *cost, const struct op_call *call, const st
                                  times(size_of(call, 0, 0), n));
 }
 
-/* gptq_gemm(input [M, K], weight [K bits / 32, N], ...) */
+/* gptq_gemm(input [M, K], weight [K bits / 32, N], ...) K is packed by the number of bits, which
+ * no argument says; the input has it as it is. */
 static bool count_gptq(struct op_cost *cost, const struct op_call *call, const struct op_rule *rule)
 {
     int64_t n = size_of(call, 1, 1);

@@ -30,7 +30,9 @@ static bool count_selective_scan(struct op_cost *cost, const struct op_call *cal
                       bytes_moved(call, (struct byte_range){0, 7, 0, elements}));
 }
 
-/* MambaChunkScanCombinedFn(x [B, L, H, P], dt [B, L, H], A [H], B [B, L, G, N], C, chunk, ...) */
+/* MambaChunkScanCombinedFn(x [B, L, H, P], dt [B, L, H], A [H], B [B, L, G, N], C, chunk, ...)
+ * Lengths that are no multiple of the chunk are padded by some versions and not by others, so
+ * they are not counted. */
 static bool count_chunk_scan(struct op_cost *cost, const struct op_call *call,
                              const struct op_rule *rule)
 {

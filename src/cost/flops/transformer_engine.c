@@ -23,7 +23,7 @@ static uint32_t next_matrix(const struct op_call *call, uint32_t from, int64_t k
     return i;
 }
 
-/* Elements but for the last dimension. */
+/* Elements but for the last dimension. x */
 static int64_t rows_of(const struct op_call *call, uint32_t argument)
 {
     int64_t rows = 1;
@@ -33,7 +33,8 @@ static int64_t rows_of(const struct op_call *call, uint32_t argument)
     return rows;
 }
 
-/* Input or weight, and the other. */
+/* Input or weight, and the other. One of the two must have rank 2, the weight; which one it is
+ * does not matter, see above. */
 static bool count_engine_linear(struct op_cost *cost, const struct op_call *call,
                                 const struct op_rule *rule)
 {

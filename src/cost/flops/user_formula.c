@@ -54,6 +54,8 @@ static char formula_expression_peek(struct compilation *work)
     return work->at < work->length ? work->text[work->at] : '\0';
 }
 
+/* Formulas compile to postfix steps once, and are evaluated for each different call by a
+ * stack: no tree, no recursion, and bounds that are known here. */
 static bool emit(struct compilation *work, struct expression_step step)
 {
     if (work->expression->count == EXPRESSION_STEPS_MAX)
@@ -166,7 +168,8 @@ static bool formula_expression_take_call(struct compilation *work, char sign)
     return push_open(work, sign);
 }
 
-/* `is_complete`: a whole operand was read, not only what opens one. */
+/* `is_complete`: a whole operand was read, not only what opens one. "min" and "max" stand behind
+ * "in" on purpose: no word here begins another. */
 static bool parse_operand(struct compilation *work, bool *is_complete)
 {
     char first = formula_expression_peek(work);
@@ -205,7 +208,9 @@ static int strength_of(char sign)
     return sign == '+' || sign == '-' ? 1 : 0;
 }
 
-/* Emits the operators that bind at least as much as `strength`. */
+/* Emits the operators that bind at least as much as `strength`. Dijkstra's shunting-yard:
+ * operators wait until one that binds less comes; equal strength closes first, so that a - b - c
+ * is (a - b) - c. */
 static bool close_operators(struct compilation *work, int strength)
 {
     while (work->open_count > 0 && strength_of(work->open[work->open_count - 1].sign) >= strength)
@@ -262,7 +267,8 @@ static bool formula_expression_take_operator(struct compilation *work, bool *wan
     return push_open(work, sign);
 }
 
-/* `text` is `length` bytes. */
+/* `text` is `length` bytes. Operand and operator alternate: `wants_operand` is the whole state
+ * of the grammar, since brackets are on the stack. */
 static bool expression_compile(struct formula_expression *expression, const char *text,
                                size_t length, struct expression_problem *problem)
 {
@@ -322,6 +328,8 @@ static bool load_operand(const struct expression_step *step, const struct op_cal
     return false;
 }
 
+/* Division rounds down, as Python's // does. An overflow becomes TOO_LARGE, which every later
+ * step keeps, so the result is refused and never wrapped. */
 static bool combine(enum step_kind kind, int64_t a, int64_t b, int64_t *result)
 {
     bool is_large = a == TOO_LARGE || b == TOO_LARGE;
@@ -406,7 +414,8 @@ static bool user_formula_is_space(char character)
     return character == ' ' || character == '\t' || character == '\r';
 }
 
-/* Sets the parts; false where there is no "=". */
+/* Sets the parts; false where there is no "=". "op [word] = expression": the op's name has no
+ * space, the expression anything. */
 static bool cut_line(struct formula_line *line)
 {
     const char *equals = memchr(line->start, '=', line->length);
@@ -434,6 +443,8 @@ static bool word_is(const struct formula_line *line, const char *word)
     return strlen(word) == line->word_length && memcmp(line->word, word, line->word_length) == 0;
 }
 
+/* A line may stand for an op that has one already ("bytes" beside "flops"): the second line
+ * adds to it, or replaces it. */
 static struct user_formula *formula_of(struct user_formulas *formulas, const char *op,
                                        size_t length)
 {
@@ -501,6 +512,7 @@ static struct formula_line trim_line(const char *text, size_t length)
     return (struct formula_line){.start = text, .length = length};
 }
 
+/* Checked at the end, as bytes may stand before FLOPs. */
 bool user_formulas_add(struct user_formulas *formulas, const char *name, const char *text,
                        struct error *error)
 {
@@ -524,6 +536,7 @@ bool user_formulas_add(struct user_formulas *formulas, const char *name, const c
     return true;
 }
 
+/* The limit and the test for NUL refuse what is no text by mistake, such as a trace. */
 bool user_formulas_read(struct user_formulas *formulas, const char *path, struct error *error)
 {
     FILE *file = fopen(path, "re");

@@ -44,6 +44,8 @@ static bool is_name_of_call(const struct compiled_call *call, const char *name)
     return strcmp(call->op, name) == 0 || (strcmp(name, "kernel") == 0 && !strstr(call->op, "::"));
 }
 
+/* The key in the range's name is the hash under which Inductor caches the graph; compiled.json
+ * has the same. */
 static const struct compiled_graph *graph_of_range(const struct call_search *search,
                                                    const char *name)
 {
@@ -58,6 +60,7 @@ static const struct compiled_graph *graph_of_range(const struct call_search *sea
                               length - (sizeof before - 1) - (sizeof after - 1));
 }
 
+/* Asked for every operator in every range: the answer is kept by graph and name. */
 static bool is_compiled_call(struct call_search *search, const struct compiled_graph *graph,
                              uint32_t name)
 {
@@ -74,7 +77,9 @@ static bool is_compiled_call(struct call_search *search, const struct compiled_g
     return known != 0;
 }
 
-/* Collects the operators right in the range, with their calls; says whether all fit. */
+/* Collects the operators right in the range, with their calls; says whether all fit. Only the
+ * outermost operators in the range are calls of its code; what lies in them is their own. One
+ * call out of order makes the whole range unknown: to go on would give calls to wrong modules. */
 static bool match_calls(struct call_search *search, uint32_t range_index)
 {
     struct compiled_calls *calls = search->calls;
@@ -124,7 +129,8 @@ static uint32_t module_of_alias(const struct compiled_model *model, const char *
     return module ? module_tree_find(model->tree, module->name) : NO_MODULE;
 }
 
-/* NO_MODULE where there is none. */
+/* NO_MODULE where there is none. Names in a compiled region are relative to the module that was
+ * compiled; a module must lie in it, else it is another of the same name. */
 static uint32_t module_seen_from(const struct compiled_model *model, uint32_t base,
                                  const char *path)
 {
@@ -160,6 +166,8 @@ static uint32_t model_of_class(const struct compiled_model *model, const char *c
     return NO_MODULE;
 }
 
+/* From the region's own module where it is known, else from the model whose class the code
+ * names; else the region's module stands for all. */
 uint32_t compiled_module_at(const struct compiled_model *model, uint32_t base,
                             const struct compiled_place *place)
 {
@@ -213,6 +221,8 @@ static void add_compiled_range(struct call_search *search, uint32_t event)
     }
 }
 
+/* Only what runs in a backward may be recomputation; which of it is, the code says, as its
+ * nodes remember whether they came from the forward graph. */
 void set_compiled_phases(const struct compiled_calls *calls, struct host_contexts *contexts,
                          const struct trace *trace, bool *is_undecided)
 {
@@ -234,6 +244,7 @@ void set_compiled_phases(const struct compiled_calls *calls, struct host_context
     }
 }
 
+/* Ranges are few beside events, and each looks at its own events only: O(events). */
 void find_compiled_calls(struct compiled_calls *calls, struct host_contexts *contexts,
                          const struct trace *trace, const struct compiled_model *model)
 {
@@ -253,6 +264,9 @@ void find_compiled_calls(struct compiled_calls *calls, struct host_contexts *con
     hash_map_clear(&search.is_called);
 }
 
+/* Costs of kernels that the code names itself come from its own count (flops of the nodes
+ * fused in them), bytes from their arguments. A range whose calls are all known is no gap any
+ * more. */
 void count_compiled_calls(const struct compiled_calls *calls, struct counted_ops *ops)
 {
     for (size_t i = 0; i < calls->event_count; i++) {

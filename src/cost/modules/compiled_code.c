@@ -49,7 +49,8 @@ static struct compiled_place compiled_place_of(struct arena *arena, const struct
                                    .inner = copied_compiled_member(arena, entry, "inner")};
 }
 
-/* Left out where their sum is not that of the call. */
+/* Left out where their sum is not that of the call. The parts must sum to the call's FLOPs, or
+ * none is used: spreading a part would make the sum of modules differ from the total. */
 static void add_compiled_products(struct compiled_call *call, struct arena *arena,
                                   const struct json_node *items)
 {
@@ -121,6 +122,7 @@ bool compiled_code_parse(struct compiled_code *code, struct arena *arena, const 
     return true;
 }
 
+/* By text id, then by map: a trace asks once per range. */
 const struct compiled_graph *compiled_code_find(const struct compiled_code *code, const char *key,
                                                 size_t length)
 {

@@ -42,7 +42,8 @@ static enum record_kind kind_of_record(const char *line, size_t length)
     return RECORD_OTHER;
 }
 
-/* "aten::mm" of "extern_kernels.mm:3", "cpp_fused_add_0" of "cpp_fused_add_0:1". */
+/* "aten::mm" of "extern_kernels.mm:3", "cpp_fused_add_0" of "cpp_fused_add_0:1". Names of the
+ * log as the profiler writes them: extern_kernels.mm is aten::mm, torch.ops.ns.op is ns::op. */
 static const char *logged_operator(struct arena *arena, const char *name)
 {
     static const char external[] = "extern_kernels.", any[] = "torch.ops.";
@@ -66,7 +67,8 @@ static const char *logged_operator(struct arena *arena, const char *name)
     return text;
 }
 
-/* "model.py:12" of the last frame in a text of frames; false where there is none. */
+/* "model.py:12" of the last frame in a text of frames; false where there is none. The last frame
+ * is the innermost one, the line in the model. */
 static bool last_logged_frame(const char *stack, char *place, size_t size)
 {
     static const char file[] = "File \"", line[] = "\", line ";
@@ -167,6 +169,8 @@ static void add_logged_graph(struct compiled_log *log, const char *key)
                                        .flops = -1};
 }
 
+/* Broken records are passed over: the log is of a running program, and its last line may be
+ * half. */
 static void read_logged_record(struct compiled_log *log, enum record_kind kind, const char *text,
                                size_t length)
 {
@@ -184,6 +188,8 @@ static void read_logged_record(struct compiled_log *log, enum record_kind kind, 
     log->nodes = log->stacks = NULL;
 }
 
+/* Keys are counted first, which bounds the number of graphs. Records of one graph follow each
+ * other, so the latest nodes and stacks belong to the next key. */
 void compiled_code_parse_log(struct compiled_code *code, struct arena *arena, const char *text,
                              size_t length)
 {

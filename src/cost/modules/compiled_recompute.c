@@ -115,6 +115,8 @@ static uint32_t counted_as(const struct hash_map *counts, uint32_t region, uint3
     return count == NO_VALUE ? 0 : count;
 }
 
+/* Of C = A B (M x K x N) the gradients are dA = dC B' (M x N x K) and dB = A' dC (K x M x N):
+ * the same three sizes in other roles. */
 static void number_product(struct recompute_search *search, struct region_op *op,
                            const struct product_sizes *sizes)
 {
@@ -129,6 +131,7 @@ static void number_product(struct recompute_search *search, struct region_op *op
     }
 }
 
+/* Ops named "backward" are gradients by their name, and nobody's recomputation. */
 static void compiled_recompute_add_op(struct recompute_search *search, uint32_t op,
                                       struct op_call *room)
 {
@@ -164,6 +167,7 @@ static int compare_region_ops(const void *a, const void *b, void *unused)
     return left->op < right->op ? -1 : left->op > right->op;
 }
 
+/* A region inside another belongs to itself alone, as the inner one is what autograd pairs. */
 static void collect_ops(struct recompute_search *search)
 {
     const struct trace *trace = search->trace;
@@ -204,6 +208,8 @@ struct region_pair {
     bool has_all_gradients; /* as far as sizes tell */
 };
 
+/* Fewer products than two per forward product: some gradient was not needed (an input without
+ * gradient), or is another op. */
 static bool has_all_gradients(const struct recompute_search *search, const struct region_pair *pair)
 {
     uint32_t products = counted_as(&search->products, pair->forward, 0);
@@ -223,6 +229,9 @@ static bool has_all_gradients(const struct recompute_search *search, const struc
     return true;
 }
 
+/* Of ops of one size the gradients are as many as the forward asks for; what is beyond them is
+ * recomputed, and comes first, since a gradient needs it. What sizes cannot decide is told as
+ * undecided, never guessed. */
 static void check_op(struct recompute_search *search, const struct region_pair *pair,
                      const struct region_op *op)
 {
@@ -243,6 +252,8 @@ static void check_op(struct recompute_search *search, const struct region_pair *
         search->is_undecided[op->op] = true; /* it may stand in the place of a missing one */
 }
 
+/* Autograd gives a backward the sequence number of its forward; the latest forward of the
+ * number is meant. */
 static void check_region(struct recompute_search *search, uint32_t region)
 {
     const struct event *event = &search->trace->host[region];
@@ -277,6 +288,7 @@ static void check_regions(struct recompute_search *search)
     }
 }
 
+/* Phases are inherited downwards at the end: host events have parents before children. */
 bool *find_compiled_recompute(struct host_contexts *contexts, const struct trace *trace,
                               const struct counted_ops *ops)
 {

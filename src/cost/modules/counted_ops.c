@@ -52,6 +52,7 @@ static bool is_weight_gradient(const char *name)
     return strstr(name, "convolution_backward_weight") != NULL;
 }
 
+/* Two nodes of one number (several threads count for themselves) that disagree say nothing. */
 static void known_result_add_node(struct known_results *results, const struct event *event)
 {
     uint32_t shapes = results->trace->details[event->detail].input_shapes;
@@ -130,6 +131,7 @@ bool is_communication_op(const char *name)
     return has_any_prefix(name, prefixes);
 }
 
+/* Ranges that only call others: their missing formula is no gap. */
 bool is_framework_range(const char *name)
 {
     static const char *const prefixes[] = {"nn:",
@@ -190,7 +192,8 @@ static const char *detail_text(const struct trace *trace, uint32_t string)
     return string ? trace_text(trace, string) : NULL;
 }
 
-/* The recorder's own count of an op that no formula knows. */
+/* The recorder's own count of an op that no formula knows. A formula of our own goes before the
+ * recorder's number, as its convention is known; a recorder's number before nothing. */
 static void use_recorded_cost(struct op_cost *cost, const struct trace *trace,
                               const struct event_detail *detail)
 {
@@ -268,6 +271,7 @@ static uint32_t look_up_cost(struct counted_ops *ops, struct cost_search *search
     return cost;
 }
 
+/* Ranges of compiled code have a cost of their own, as their kernels may be all there is. */
 static void look_up_costs(struct counted_ops *ops, struct cost_search *search)
 {
     const struct trace *trace = search->trace;
@@ -287,7 +291,8 @@ static enum cost_kind counted_ops_kind_of(const struct counted_ops *ops, uint32_
     return ops->cost_of[i] == NO_EVENT ? COST_FREE : ops->costs[ops->cost_of[i]].kind;
 }
 
-/* The highest kind below each event; bottom-up, for children stand behind their parents. */
+/* The highest kind below each event; bottom-up, for children stand behind their parents. COST_*
+ * are ordered by how much they compute: matmul above pointwise above movement above nothing. */
 static uint8_t *find_highest_below(const struct counted_ops *ops, const struct trace *trace,
                                    const uint32_t *parents)
 {
@@ -315,6 +320,9 @@ static bool is_wrapper(const struct counted_ops *ops, uint32_t cost, enum cost_k
     return below >= COST_POINTWISE && (ops->name_kinds[cost] & NAME_PLAIN);
 }
 
+/* An op counts where nothing below it is of its kind or higher: aten::linear with an
+ * aten::addmm in it leaves the count to that, and without one counts itself. So no FLOP is
+ * counted twice, and none is lost where a trace leaves inner ops out. */
 static enum op_state counted_ops_state_of(const struct counted_ops *ops, uint32_t i,
                                           enum cost_kind below)
 {
@@ -327,6 +335,7 @@ static enum op_state counted_ops_state_of(const struct counted_ops *ops, uint32_
     return kind >= COST_MOVEMENT && below < kind ? OP_COUNTED : OP_NO_OP;
 }
 
+/* Top-down: what lies in a counted op is inside it, whatever it is. */
 static void choose_ops(struct counted_ops *ops, const struct trace *trace, const uint32_t *parents)
 {
     uint8_t *below = find_highest_below(ops, trace, parents);
@@ -365,7 +374,8 @@ static bool is_dispatch_mode(const struct trace *trace, uint32_t event)
     return strcmp(trace_text(trace, trace->host[event].name), "PythonDispatchMode") == 0;
 }
 
-/* Inside of it nothing ran but the saving of its inputs. */
+/* Inside of it nothing ran but the saving of its inputs. Events inside follow the op directly,
+ * so the walk ends at the first that is not inside. */
 static bool has_only_saved_inputs(const struct trace *trace, const uint32_t *parents, uint32_t op)
 {
     for (uint32_t i = op + 1; i < trace->host_count; i++) {
@@ -382,8 +392,8 @@ static bool has_only_saved_inputs(const struct trace *trace, const uint32_t *par
     return true;
 }
 
-/* What launched work of a device, itself or inside it: that was carried out. large_array_free() it.
- */
+/* What launched work of a device, itself or inside it: that was carried out. large_array_free()
+ * it. From the end, as children stand behind parents: a launch marks all around it. */
 static bool *find_launching(const struct trace *trace, const uint32_t *parents)
 {
     bool *launches = large_array_new((trace->host_count + (size_t)1) * sizeof *launches);
@@ -451,6 +461,8 @@ static void mark_doubtful(struct counted_ops *ops, const struct trace *trace,
     large_array_free(last);
 }
 
+/* In this order: costs of all, then which of them count, then what recomputation did not carry
+ * out. */
 void count_ops(struct counted_ops *ops, const struct trace *trace,
                const struct host_contexts *contexts, const struct counting_options *options)
 {

@@ -63,6 +63,7 @@ static bool has_ranges_around_nodes(const struct trace *trace)
     return false;
 }
 
+/* Asked once per name: a trace has some thousand names and millions of events. */
 static void find_roles(struct context_search *search)
 {
     const struct trace *trace = search->trace;
@@ -113,7 +114,9 @@ static bool is_in_closure(const struct context_search *search, uint32_t i)
                       "Optimizer.step");
 }
 
-/* Phase and innermost node from the event's own name and its parent's context. */
+/* Phase and innermost node from the event's own name and its parent's context. Phases by where
+ * an event lies: a module's mark in a backward is a recomputation (checkpointing calls the
+ * module again), in an optimizer the closure's forward. */
 static void set_phase(struct context_search *search, uint32_t i)
 {
     struct host_contexts *contexts = search->contexts;
@@ -247,6 +250,8 @@ static void set_marked_modules(struct context_search *search)
     }
 }
 
+/* A node has the module of the op that made it, and all in it that of the node: that is how
+ * gradients get a module, since no mark lies around them. */
 static void set_backward_modules(struct context_search *search)
 {
     struct host_contexts *contexts = search->contexts;
@@ -261,6 +266,8 @@ static void set_backward_modules(struct context_search *search)
     }
 }
 
+/* Two passes, as a backward node needs the ops of the forward sorted by number. O(n log n) for
+ * the sort, else O(n). */
 void find_host_contexts(struct host_contexts *contexts, const struct trace *trace,
                         const struct module_tree *tree, uint32_t *parents)
 {
@@ -292,6 +299,8 @@ uint8_t *find_recomputed(const struct host_contexts *contexts, const struct trac
     return is_recomputed;
 }
 
+/* The operator's own module first: the launch's place may be a thread without marks
+ * (autograd's). */
 struct device_context find_device_context(const struct host_contexts *contexts,
                                           const struct trace *trace, uint32_t index)
 {

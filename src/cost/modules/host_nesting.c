@@ -26,7 +26,8 @@ static void nest_thread(uint32_t *parents, const struct trace *trace, const stru
     }
 }
 
-/* Copies of captured events lie in the call that launched their graph. */
+/* Copies of captured events lie in the call that launched their graph. A captured event has no
+ * time of its own in a replay; it lies where the graph was launched. */
 static void nest_copies(uint32_t *parents, const struct graph_replays *graphs)
 {
     for (size_t c = 0; graphs && c < graphs->copy_count; c++) {
@@ -38,6 +39,8 @@ static void nest_copies(uint32_t *parents, const struct graph_replays *graphs)
     }
 }
 
+/* Per thread, as events of one thread nest and those of two do not: O(events), each pushed and
+ * popped once. */
 uint32_t *find_host_parents(const struct trace *trace)
 {
     uint32_t *parents = large_array_new(trace->host_count * sizeof *parents);
@@ -49,6 +52,7 @@ uint32_t *find_host_parents(const struct trace *trace)
     return parents;
 }
 
+/* Negative where children overlap by clock rounding; 0 is nearer to the truth. */
 int64_t *measure_own_times(const struct trace *trace, const uint32_t *parents)
 {
     int64_t *own_ns = large_array_new(trace->host_count * sizeof *own_ns);

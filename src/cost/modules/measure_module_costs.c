@@ -49,6 +49,7 @@ static void add_times_inside(struct op_total *total, const struct op_survey *sur
     total->device_ns += survey->device_ns[i];
 }
 
+/* By name and kind, so that an op with two formulas by its arguments has two rows. */
 static void add_counted(struct module_costs *costs, struct hash_map *by_name,
                         const struct op_survey *survey, uint32_t i)
 {
@@ -79,7 +80,8 @@ static uint32_t op_around(const struct op_survey *survey, uint32_t i)
     return above == NO_EVENT || !survey->is_chosen[above] ? NO_EVENT : above;
 }
 
-/* Device work that an op inside a counted one launched belongs to the counted one. */
+/* Device work that an op inside a counted one launched belongs to the counted one. The counted
+ * op's row exists already: it stands before what lies in it. */
 static void add_device_time_inside(struct module_costs *costs, const struct hash_map *by_name,
                                    const struct op_survey *survey, uint32_t i)
 {
@@ -95,7 +97,8 @@ static void add_device_time_inside(struct module_costs *costs, const struct hash
         costs->ops[index].device_ns += survey->device_ns[i];
 }
 
-/* The row of the op's name and reason, new where there is none. */
+/* The row of the op's name and reason, new where there is none. All ranges of compiled code
+ * share one row: their names are hashes that say nothing. */
 static uint32_t uncounted_index(struct module_costs *costs, struct uncounted_maps *maps,
                                 const struct op_survey *survey, uint32_t i)
 {
@@ -164,7 +167,8 @@ static bool is_product(struct hash_map *known, const struct trace *trace, uint32
     return is;
 }
 
-/* Products among the kernels of ops that are not counted, or of none. */
+/* Products among the kernels of ops that are not counted, or of none. A matmul among uncounted
+ * kernels makes the total FLOPs a lower bound; lacks_products says so in the report. */
 static bool launches_products_uncounted(const struct op_survey *survey)
 {
     const struct trace *trace = survey->trace;
@@ -247,6 +251,7 @@ static void add_doubtful(struct module_costs *costs, const struct op_survey *sur
     op->flops = plus(op->flops, cost->flops);
 }
 
+/* Matmuls first, then by FLOPs; names last, so that the order does not depend on the file. */
 static int op_totals_compare_totals(const void *a, const void *b)
 {
     const struct op_total *left = a;
@@ -273,7 +278,8 @@ static int compare_uncounted(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-/* Fills ops, uncounted and doubtful of `costs`. */
+/* Fills ops, uncounted and doubtful of `costs`. One pass over host events: each is of one state,
+ * so it is in one list at most. */
 static void list_ops(struct module_costs *costs, const struct op_survey *survey)
 {
     struct hash_map by_name = {0};
@@ -329,6 +335,8 @@ struct measurement {
     int64_t unlaunched_ns;
 };
 
+/* Saturating: TOO_LARGE stays TOO_LARGE, so one impossible op makes a sum impossible and not
+ * wrong. */
 void phase_cost_add(struct phase_cost *to, const struct phase_cost *from)
 {
     to->flops = plus(to->flops, from->flops);
@@ -354,6 +362,7 @@ static void phase_cost_take(struct phase_cost *from, const struct phase_cost *pa
     from->macs -= part->macs;
 }
 
+/* Without the optimizer, whose FLOPs no convention calls the model's. */
 struct phase_cost sum_of_phases(const struct phase_cost phases[PHASE_COUNT])
 {
     struct phase_cost sum = {0};
@@ -364,6 +373,7 @@ struct phase_cost sum_of_phases(const struct phase_cost phases[PHASE_COUNT])
     return sum;
 }
 
+/* Windows are disjoint and in order. None means the whole trace. */
 static bool is_in_windows(const struct time_window *windows, uint32_t count, int64_t time_ns)
 {
     /* the first window that ends behind the time */
@@ -385,6 +395,7 @@ static struct phase_cost *phase_cost_of(struct measurement *work, uint32_t host_
                 ->own[work->costs->contexts.phases[host_event]];
 }
 
+/* Matmul FLOPs and pointwise FLOPs stay apart: only the first are of the conventions. */
 static void module_costs_add_op(struct phase_cost *to, const struct op_cost *cost)
 {
     to->ops++;
@@ -419,6 +430,7 @@ static bool is_inside_itself(const struct measurement *work, uint32_t i)
     return false;
 }
 
+/* Recomputation is a second call of the same forward; its time is kept apart. */
 static void module_costs_add_call(struct measurement *work, uint32_t i)
 {
     struct module_cost *cost = cost_of_module(work, work->costs->contexts.modules[i]);
@@ -530,7 +542,8 @@ static void spread_compiled_products(struct measurement *work, const struct comp
 }
 
 /* Device work belongs where its launch call was made; where that is not known, to the operator the
- * event names. */
+ * event names. By the window in which the kernel starts, not its launch: device time is what the
+ * ledger's windows have. */
 static void module_costs_add_device_events(struct measurement *work)
 {
     const struct trace *trace = work->trace;
@@ -557,7 +570,9 @@ static void module_costs_add_device_events(struct measurement *work)
     }
 }
 
-/* Children first. */
+/* Children first. Parents before children in `order`, so from its end each total is complete
+ * when it is added upwards. A module that was never called itself (a ModuleList) has the time of
+ * its children. */
 static void module_costs_sum_modules(struct module_costs *costs)
 {
     const struct module_tree *tree = &costs->tree;
@@ -597,6 +612,7 @@ static void sum_all(struct module_costs *costs)
                       "device times of all modules sum to that of the trace");
 }
 
+/* What sizes could not decide is in the model's count; the report says how much it is. */
 static void sum_undecided(const struct measurement *work, const bool *is_undecided)
 {
     struct module_costs *costs = work->costs;
@@ -610,6 +626,8 @@ static void sum_undecided(const struct measurement *work, const bool *is_undecid
     }
 }
 
+/* The order is that of what needs what: the tree, contexts in it, compiled calls that move ops
+ * to modules, what counts, then phases that only counts can tell; sums last. */
 void measure_module_costs(struct module_costs *costs, const struct trace *trace,
                           const struct module_cost_options *options)
 {

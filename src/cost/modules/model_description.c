@@ -24,6 +24,7 @@ struct parameter_sums {
     struct hash_map seen; /* (module, parameter) */
 };
 
+/* 0 for a shape that cannot be: such a parameter then adds nothing. */
 static int64_t product_of(const struct json_node *sizes)
 {
     int64_t product = 1;
@@ -48,7 +49,7 @@ static void add_to(struct described_module *module, int64_t elements, bool is_fr
         module->trainable = INT64_MAX;
 }
 
-/* The first time that module `place` meets the parameter. */
+/* The first time that module `place` meets the parameter. x */
 static bool is_new(struct parameter_sums *sums, uint32_t place, uint32_t key)
 {
     size_t before = sums->seen.count;
@@ -90,6 +91,8 @@ static void add_parameter(struct parameter_sums *sums, uint32_t index,
     }
 }
 
+/* A tied parameter has one name in all of its places ("shared_with"), so it counts once per
+ * module. */
 static void add_parameters(struct parameter_sums *sums, uint32_t index,
                            const struct json_node *entry, const char *full_name)
 {
@@ -130,6 +133,8 @@ static const char *keep(struct model_description *description, const char *text)
     return arena_copy_text(&description->arena, text, strlen(text));
 }
 
+/* Modules first, then parameters, as a parameter is added to modules that stand behind its own
+ * in the file, too. */
 static void add_model(struct parameter_sums *sums, const struct json_node *model)
 {
     struct model_description *description = sums->description;
@@ -234,6 +239,7 @@ static const char *trigger_of(struct model_description *description,
     return *why ? arena_copy_text(&description->arena, why, strlen(why)) : NULL;
 }
 
+/* Windows of one run may record a step twice; the first is kept (hash_map_add). */
 static void add_steps(struct model_description *description, const struct json_node *windows)
 {
     description->steps = arena_allocate(&description->arena, (count_recorded(windows) + (size_t)1) *
@@ -332,7 +338,9 @@ static char *path_beside_trace(const char *trace_path, const char *name)
     return path;
 }
 
-/* The log of TORCH_TRACE in the folder of the trace, where there is one alone. */
+/* The log of TORCH_TRACE in the folder of the trace, where there is one alone. Of several logs
+ * (several ranks or runs in one folder) none is taken: which of them is this trace's is not
+ * known. */
 static bool find_compiled_log(struct model_description *description, const char *trace_path,
                               struct error *error)
 {
@@ -369,6 +377,7 @@ static bool find_compiled_code(struct model_description *description, const char
     return is_read;
 }
 
+/* A missing file is no error, a broken one is: it was meant to be there. */
 bool model_description_find(struct model_description *description, const char *trace_path,
                             struct error *error)
 {
@@ -407,6 +416,8 @@ const struct described_step *describe_step(const struct model_description *descr
     return place == NO_VALUE ? NULL : &description->steps[place];
 }
 
+/* Numbers of steps are the profiler's; other windows are numbered by us and name no step of
+ * the program. */
 const struct described_step *describe_ledger_step(const struct model_description *description,
                                                   const struct ledger *ledger,
                                                   const struct step_ledger *step)

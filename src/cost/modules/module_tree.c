@@ -63,7 +63,8 @@ static uint32_t add_module(struct module_tree *tree, const char *name, size_t le
 }
 
 /* Adds the modules whose names are the beginnings of this one's; returns the first of them, or the
- * module itself. */
+ * module itself. "model.layers.0.mlp" lies in "model.layers.0", "model.layers", "model": names
+ * are the tree where they are dotted. */
 static uint32_t add_dotted_parents(struct module_tree *tree, uint32_t module)
 {
     for (int level = 0; level < LEVELS_MAX; level++) {
@@ -181,6 +182,7 @@ static struct mark *find_marks(const struct trace *trace, uint32_t *count,
     return marks;
 }
 
+/* In order of time, so modules have the order of their first calls. */
 static void add_marked_modules(struct module_tree *tree, const struct trace *trace,
                                const struct mark *marks, uint32_t count)
 {
@@ -197,7 +199,8 @@ static void add_marked_modules(struct module_tree *tree, const struct trace *tra
     }
 }
 
-/* Links children to their parents in the order of the modules, which is that of first calls. */
+/* Links children to their parents in the order of the modules, which is that of first calls. By
+ * first and next, so that a tree of any width has fixed-size nodes. */
 static void link_children(struct module_tree *tree)
 {
     for (uint32_t i = 0; i < tree->count; i++) {
@@ -214,7 +217,8 @@ static void link_children(struct module_tree *tree)
     }
 }
 
-/* The module after `at` when the tree below `root` is walked, parents first. */
+/* The module after `at` when the tree below `root` is walked, parents first. Depth first without
+ * a stack, by sibling and parent links: the depth of a file's names is not bounded by ours. */
 static uint32_t next_in_walk(const struct module_tree *tree, uint32_t root, uint32_t at)
 {
     if (tree->modules[at].first_child != NO_MODULE)
@@ -274,6 +278,8 @@ static void add_described_modules(struct module_tree *tree, const struct trace *
     }
 }
 
+/* Marks of the recorder ("nn:") have full names and go before frames of the profiler, which
+ * have class and number only. Without either the tree is empty. */
 void module_tree_build(struct module_tree *tree, const struct trace *trace, const uint32_t *parents,
                        const struct model_description *description)
 {

@@ -59,6 +59,8 @@ static bool has_sums(struct serving_range *range, const struct trace *trace, uin
            range->has_sums;
 }
 
+/* Memory per host event only for traces of servers, which are few. Step 0 is "none", so a
+ * zeroed array is right. */
 static void add_serving_step(struct op_surroundings *around, const struct trace *trace,
                              uint32_t event, const struct serving_range *range)
 {

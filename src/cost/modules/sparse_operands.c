@@ -47,7 +47,8 @@ static bool is_computing(const struct sparse_search *search, uint32_t event)
     return search->ops->costs[cost].kind >= COST_POINTWISE || is_sparse_product(name);
 }
 
-/* NO_EVENT: it is asked outside of any. */
+/* NO_EVENT: it is asked outside of any. The outermost, as an op of sparse tensors calls dense
+ * ones on its values: what counts is what the user called. */
 static uint32_t outermost_computing(const struct sparse_search *search, uint32_t event)
 {
     uint32_t outermost = NO_EVENT;
@@ -100,6 +101,8 @@ static bool is_question(const uint32_t names[QUESTION_COUNT], uint32_t name)
     return false;
 }
 
+/* FLOPs of a sparse product depend on its non-zeros, which no shape tells: the op is taken
+ * back, and what lies in it goes with it. Traces without such questions cost eleven look-ups. */
 void leave_out_sparse(struct counted_ops *ops, const struct trace *trace, const uint32_t *parents,
                       const struct user_formulas *user)
 {

@@ -1,7 +1,8 @@
 /* Whether a model and its batch can be laid out so, and what comes nearest. */
 #include "cost/plan/plan.h"
 
-/* The number nearest to `wanted` that divides `whole`. */
+/* The number nearest to `wanted` that divides `whole`. Outwards from what was wanted, the
+ * smaller one first at equal distance. */
 static int64_t plan_nearest_divisor(int64_t whole, int64_t wanted)
 {
     for (int64_t apart = 0; apart < whole; apart++) {
@@ -58,6 +59,8 @@ static bool plan_check_layers(const struct plan_setting *setting, const struct p
                      (long long)plan_nearest_divisor(model->layers, layout->pipeline));
 }
 
+/* The global batch must be whole micro-batches of each replica; interleaving needs a multiple
+ * of the stages, as Megatron's schedule asserts. */
 static bool plan_check_batch(const struct plan_setting *setting, const struct plan_layout *layout,
                              struct error *error)
 {
@@ -109,6 +112,8 @@ static bool plan_check_experts(const struct architecture *model, const struct pl
     return true;
 }
 
+/* 2 * cp parts: causal attention is split so that each rank has an early and a late part, of
+ * equal work together. */
 bool plan_check(const struct plan_setting *setting, const struct plan_layout *layout,
                 struct error *error)
 {

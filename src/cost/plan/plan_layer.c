@@ -11,6 +11,7 @@ static const double CHECKPOINT_SECONDS = 2.3e-3;
 /* Where host and device take alike, they do not hide one another fully. */
 static const double OVERLAP_POWER = 4.0;
 
+/* Without routed experts, which are sharded by other ranks than the rest. */
 double plan_layer_parameters(const struct layer_kind *kind)
 {
     return (double)(kind->mixer_matrix + kind->mixer_other + kind->convolution_weights +
@@ -18,6 +19,7 @@ double plan_layer_parameters(const struct layer_kind *kind)
                     kind->router_matrix + kind->router_other + kind->norms);
 }
 
+/* Ranks that hold the same experts: all of a stage by the expert ranks. */
 struct plan_group plan_expert_replicas(const struct plan_layout *layout)
 {
     return (struct plan_group){layout->tensor * layout->context * layout->data / layout->expert,
@@ -29,6 +31,7 @@ double plan_expert_parameters(const struct layer_kind *kind)
     return (double)kind->experts * (double)(kind->expert_matrix + kind->expert_other);
 }
 
+/* From the weights back to the width: models differ in what they call intermediate_size. */
 double plan_feed_size(const struct architecture *model, const struct layer_kind *kind,
                       int64_t matrix)
 {
@@ -103,6 +106,8 @@ static void plan_list_feed(const struct plan_context *context, struct plan_produ
     plan_list(list, down);
 }
 
+/* Routed tokens are spread evenly over the local experts: `batch` products of `m` rows.
+ * Imbalance is not planned. */
 static struct plan_products plan_products_of(const struct plan_context *context,
                                              const struct layer_kind *kind)
 {
@@ -163,6 +168,9 @@ static double plan_streamed_bytes(const struct plan_context *context, const stru
  */
 static const double BLOCK_EDGE = 256.0;
 
+/* Causal attention computes half of the pairs and, in blocks, those at the edge whole: a
+ * fraction of BLOCK_EDGE / length more. Unfused attention computes all pairs, and streams the
+ * scores several times. */
 static void plan_add_scores(const struct plan_context *context, const struct layer_kind *kind,
                             struct plan_pass *pass, bool is_backward)
 {
@@ -208,6 +216,8 @@ static const double ROUTING_KERNELS = 20.0;
  * what the matmuls are slowed by. */
 static const double SEEN_OF_TENSOR = 0.3;
 
+/* Two all-reduces a layer and pass (attention and feed-forward), of 16-bit states; with a
+ * split sequence reduce-scatter and all-gather have the same volume together. */
 static void plan_add_tensor(const struct plan_context *context, struct plan_pass *pass)
 {
     double bytes = 2.0 * context->tokens * (double)context->setting->model->hidden_size;
@@ -219,7 +229,7 @@ static void plan_add_tensor(const struct plan_context *context, struct plan_pass
 }
 
 /* Keys and values go around the ring of context ranks while attention works; only what takes
- * longer is seen. */
+ * longer is seen. x */
 static void plan_add_context(const struct plan_context *context, const struct layer_kind *kind,
                              struct plan_pass *pass, double factor)
 {
@@ -233,6 +243,7 @@ static void plan_add_context(const struct plan_context *context, const struct la
     plan_pass_charge(pass, PLAN_CONTEXT, fmax(seconds - attention, 0.1 * seconds));
 }
 
+/* Two all-to-alls, to the experts and back. */
 static void plan_add_routing(const struct plan_context *context, const struct layer_kind *kind,
                              struct plan_pass *pass)
 {
@@ -247,6 +258,8 @@ static void plan_add_routing(const struct plan_context *context, const struct la
                      2.0 * plan_collective_seconds(context, PLAN_ALL_TO_ALL, bytes, group));
 }
 
+/* Operators one behind the other, as one stream runs them; what overlaps is subtracted where
+ * it does (context, shards, tensor). */
 static struct plan_pass plan_forward(const struct plan_context *context,
                                      const struct layer_kind *kind)
 {
@@ -273,6 +286,7 @@ double plan_local_layer(const struct plan_context *context, const struct layer_k
            plan_expert_parameters(kind) / (double)context->layout->expert;
 }
 
+/* Streams 1.5 times the forward's bytes: gradients are read and written beside what was kept. */
 static struct plan_pass plan_backward(const struct plan_context *context,
                                       const struct layer_kind *kind)
 {
@@ -292,7 +306,9 @@ static struct plan_pass plan_backward(const struct plan_context *context,
     return pass;
 }
 
-/* The host launches kernels while the device works; what it cannot keep up with is waiting. */
+/* The host launches kernels while the device works; what it cannot keep up with is waiting. A
+ * p-norm of both times with p = OVERLAP_POWER: max of the two where they differ, and more where
+ * they are alike. */
 static void plan_wait_for_host(struct plan_pass *pass, double host)
 {
     double both =
@@ -330,6 +346,8 @@ static void plan_add_shards(const struct plan_context *context, const struct lay
         fmax(2.0 * seconds - plan_pass_seconds(&passes->backward), SLOWED_SHARE * 2.0 * seconds));
 }
 
+/* Recomputation is planned as the forward once more (full) or the scores (selective), and
+ * moved to an account of its own. */
 static struct plan_passes plan_layer(const struct plan_context *context,
                                      const struct layer_kind *kind)
 {
@@ -369,6 +387,8 @@ struct plan_passes plan_layers(const struct plan_context *context)
     return all;
 }
 
+/* Embedding and loss of one micro-batch; a pipeline's first and last stage do them, which is
+ * their imbalance. */
 struct plan_passes plan_ends(const struct plan_context *context)
 {
     const struct architecture *model = context->setting->model;
@@ -419,7 +439,8 @@ double plan_layer_activations(const struct plan_context *context, const struct l
                 tensor);
 }
 
-/* Parameters that the fullest stage's device works on: the layers' and one end's. */
+/* Parameters that the fullest stage's device works on: the layers' and one end's. Tied
+ * embeddings on one stage are one matrix; on two stages each has its own copy. */
 double plan_local_parameters(const struct plan_context *context, bool of_experts)
 {
     const struct architecture *model = context->setting->model;

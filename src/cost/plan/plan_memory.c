@@ -20,6 +20,7 @@ static double plan_held_micro_batches(const struct plan_context *context)
     return fmin(held, batches);
 }
 
+/* Full recomputation keeps a layer's input and needs one layer whole while it is recomputed. */
 static double plan_activations(const struct plan_context *context)
 {
     const struct architecture *model = context->setting->model;
@@ -51,6 +52,9 @@ static double plan_largest_layer(const struct plan_context *context)
     return largest;
 }
 
+/* Mixed precision with Adam: 2 bytes weight, gradients of 2 or 4, 12 of optimizer (32-bit copy
+ * and two moments), as Rajbhandari et al. 2020 count 16 + K. `least` is what the same run may
+ * take with savings that frameworks offer. */
 struct plan_memory plan_memory(const struct plan_setting *setting, const struct plan_layout *layout)
 {
     struct plan_context context = plan_context_of(setting, layout);

@@ -24,6 +24,7 @@ static const struct plan_rates all_rates[] = {
 #include "cost/plan/plan_rate_list.def"
 };
 
+/* The last row has no architecture and fits all others. */
 const struct plan_rates *plan_rates_of(const struct device_peak *device)
 {
     const struct plan_rates *rates = all_rates;
@@ -71,6 +72,8 @@ static double plan_reached(const struct plan_setting *setting, enum peak_type ty
     return measured > 0.0 && peak > 0.0 ? fmin(measured / peak, 1.0) : otherwise;
 }
 
+/* Measured rates replace the table's, per type. Narrow formats keep 16 bits for what is not in
+ * them (attention, logits). */
 struct plan_context plan_context_of(const struct plan_setting *setting,
                                     const struct plan_layout *layout)
 {
@@ -127,6 +130,9 @@ double plan_pass_seconds(const struct plan_pass *pass)
     return seconds;
 }
 
+/* Tiles in waves: ceil(tiles / multiprocessors) waves of one tile's time; the best of the tile
+ * shapes that libraries have. That is where the loss of odd sizes comes from (wave
+ * quantization), and it is kept apart from the rate. */
 double plan_product_seconds(const struct plan_context *context, struct plan_product product,
                             double *tile_seconds)
 {
@@ -171,6 +177,8 @@ static double plan_product_bytes(const struct plan_context *context, struct plan
                             2.0 * product.m * product.n);
 }
 
+/* Roofline per product: the larger of computing and streaming, each account what it adds
+ * beyond the one before, so they sum to the time. */
 void plan_add_product(const struct plan_context *context, struct plan_pass *pass,
                       struct plan_product product)
 {
@@ -192,6 +200,7 @@ void plan_add_product(const struct plan_context *context, struct plan_pass *pass
         plan_add_stream(context, pass, CAST_BYTES * product.batch * product.m * product.k, 1.0);
 }
 
+/* Two products with the roles of the sizes exchanged, see compiled_recompute.c. */
 void plan_add_backward(const struct plan_context *context, struct plan_pass *pass,
                        struct plan_product product)
 {
@@ -227,7 +236,8 @@ void plan_add_attention(const struct plan_context *context, struct plan_pass *pa
     pass->kernels += 1.0;
 }
 
-/* Of the group's members, those that one NVLink domain holds. */
+/* Of the group's members, those that one NVLink domain holds. Ranks of a group stand `stride`
+ * apart, so a node of n holds n / stride of them. */
 static int64_t plan_members_of_node(const struct plan_context *context, struct plan_group group)
 {
     int64_t inside = context->setting->node / group.stride;

@@ -7,6 +7,7 @@
 /* Larger ones win nothing that was ever published, and multiply what is tried. */
 enum { CHUNKS_MAX = 16, CONTEXT_MAX = 64, MICRO_MAX = 64, TOKENS_OF_PART = 1024 };
 
+/* The largest loss; useful time is none. */
 enum plan_account plan_limit(const struct plan_outcome *outcome)
 {
     enum plan_account most = PLAN_RATE;
@@ -17,6 +18,7 @@ enum plan_account plan_limit(const struct plan_outcome *outcome)
     return most;
 }
 
+/* Faster, then smaller. Equal within 1e-9, as sums in another order differ in the last bits. */
 static bool plan_is_better(const struct plan_outcome *one, const struct plan_outcome *other)
 {
     if (fabs(one->step - other->step) > 1e-9 * other->step)
@@ -24,6 +26,7 @@ static bool plan_is_better(const struct plan_outcome *one, const struct plan_out
     return one->memory.total < other->memory.total;
 }
 
+/* Insertion into a short sorted list: thousands are tried, PLAN_KEPT are shown. */
 static void plan_keep(struct plan_kept *kept, const struct plan_candidate *candidate)
 {
     size_t at = kept->count;
@@ -57,6 +60,7 @@ static bool plan_is_worth_trying(const struct plan_trial *trial, int recompute)
     return recompute != RECOMPUTE_SELECTIVE || trial->setting->attention == PLAN_UNFUSED;
 }
 
+/* Layouts too large are kept apart, by time as well: they say what more memory would bring. */
 static void plan_try(struct plan_trial *trial)
 {
     struct plan_candidate candidate = {.layout = trial->layout};
@@ -88,6 +92,7 @@ static void plan_try_memory(struct plan_trial *trial)
         }
 }
 
+/* Powers of two, as tiles are; the batch must divide. */
 static void plan_try_micro(struct plan_trial *trial)
 {
     int64_t of_replica = trial->setting->batch / trial->layout.data;
@@ -158,6 +163,10 @@ static void plan_try_context(struct plan_trial *trial)
     }
 }
 
+/* Exhaustive over divisors: tensor ranks in powers of two within a node, all stages that
+ * divide the layers, then context, chunks, experts, micro-batch, ZeRO and recomputation. Each
+ * is planned in microseconds, so some ten thousand take less than a second, and none is pruned
+ * by a guess. */
 void plan_search(struct plan_search *search, const struct plan_setting *setting,
                  const struct plan_given *given, int64_t devices)
 {

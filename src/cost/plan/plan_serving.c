@@ -26,6 +26,7 @@ static double serving_reduce_seconds(const struct plan_context *context, double 
                   (1.0 - SMALL_LATENCY_SHARE) * latency);
 }
 
+/* Roofline with reached rates: computing and reading overlap in one kernel. */
 static double serving_part_seconds(const struct plan_context *context,
                                    const struct serving_part *part)
 {
@@ -39,6 +40,8 @@ static double serving_part_seconds(const struct plan_context *context,
     return fmax(computing, (part->weight_bytes + part->cache_bytes) / context->memory_rate);
 }
 
+/* Part by part as the model runs them, plus what a step takes whatever it does. Cache and
+ * weights must fit together. */
 struct plan_serving plan_serving_step(const struct plan_setting *setting, int64_t tensor,
                                       struct plan_requests requests)
 {

@@ -69,6 +69,9 @@ enum { MESSAGE_BYTES_MAX = 4096 };
 /* Any number but -1 will do. */
 static const int32_t registered_count = 1;
 
+/* Abstract names belong to a network namespace, paths to a file system: a container that
+ * shares neither cannot ask. The length counts the NUL, since Kineto's client sends to a name
+ * that has it. */
 static bool listener_bind(struct kineto_listener *listener, const char *folder)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -126,6 +129,8 @@ struct received {
     struct ucred sender;
 };
 
+/* The kernel vouches for the sender (SCM_CREDENTIALS), so the process number in the message
+ * need not be believed. A cut message is none. */
 static bool receive_message(const struct kineto_listener *listener, struct received *received,
                             struct kineto_request *from)
 {
@@ -187,7 +192,9 @@ static bool kineto_listener_answer(const struct kineto_listener *listener,
     return send_message(listener, request, "req", &body);
 }
 
-/* Whether the message asks for what to trace; one that announces a process is answered. */
+/* Whether the message asks for what to trace; one that announces a process is answered. "ctxt"
+ * announces, and its sender waits for a number before it goes on: not to answer would delay the
+ * job's start. */
 static bool asks_for_traces(const struct kineto_listener *listener, const struct received *received,
                             const struct kineto_request *request)
 {
@@ -215,7 +222,9 @@ static int64_t milliseconds_now(void)
 }
 
 /* Waits for a process of this user that asks for what to trace, `timeout_ms` at most. False where
- * none came, or a signal did. Messages that are none, and those of other users, are passed over. */
+ * none came, or a signal did. Messages that are none, and those of other users, are passed over.
+ * Polls a second at most at a time, so that a clock that was set does no harm; the deadline is
+ * of the monotonic clock. */
 static bool kineto_listener_next(struct kineto_listener *listener, int64_t timeout_ms,
                                  struct kineto_request *request)
 {
@@ -304,7 +313,8 @@ static const char *yes_or_no(bool is)
     return is ? "true" : "false";
 }
 
-/* As libkineto.conf has them. */
+/* As libkineto.conf has them. Several processes begin at one moment of the wall clock, which is
+ * what Kineto takes; one alone begins at once. */
 static void write_settings(char *settings, size_t size, const struct attachment *attachment,
                            const struct attach_wish *wish)
 {
@@ -334,7 +344,8 @@ static int64_t asking_left_ms(const struct attachment *attachment, int64_t asked
     return end_ms - wall_clock_ms();
 }
 
-/* Tells each that asks; how many. */
+/* Tells each that asks; how many. The first that asks fixes the moment for all, see ALL_ASK_MS.
+ * Who asks twice is answered once: a second answer would start a second trace. */
 static size_t answer_all(struct attachment *attachment, struct kineto_listener *listener,
                          const struct attach_wish *wish)
 {
@@ -361,6 +372,8 @@ static size_t answer_all(struct attachment *attachment, struct kineto_listener *
     return answered;
 }
 
+/* The socket is closed as soon as all were told, since dynolog or another attachment may want
+ * it. */
 bool attachment_ask(struct attachment *attachment, struct arena *arena,
                     const struct attach_wish *wish, struct error *error)
 {
@@ -395,7 +408,8 @@ static const char *trace_path(struct arena *arena, const struct attachment *atta
     return kept;
 }
 
-/* What the launcher said; those without are numbered as they stand. */
+/* What the launcher said; those without are numbered as they stand. What the launcher said is
+ * kept over the order of the processes: files of ranks must be named as the job names them. */
 static long target_rank(struct arena *arena, const struct attach_target *target, size_t place)
 {
     const char *text = process_variable(arena, target->pid, "RANK");
@@ -411,6 +425,7 @@ static long target_rank(struct arena *arena, const struct attach_target *target,
     return errno || *end || end == text || rank < 0 ? (long)place : rank;
 }
 
+/* Packed on the way in: traces of PyTorch are text of which a tenth is left. */
 static bool pack_trace(FILE *from, const char *path, struct error *error)
 {
     SCOPED(output_file) file = {0};
@@ -501,6 +516,8 @@ static size_t say_what_is_missing(const struct attachment *attachment)
     return arrived;
 }
 
+/* Kineto writes the file under its final name when it is whole, so its appearance is enough.
+ * Twice the length and WRITING_MS: writing may take as long as recording. */
 bool attachment_collect(struct attachment *attachment, struct arena *arena, const char *capture,
                         int64_t milliseconds, struct error *error)
 {

@@ -22,6 +22,8 @@ struct process_list {
     size_t named; /* the first of them were named by the user */
 };
 
+/* By the owner of /proc/PID: attaching to another user's process fails later anyway, with a
+ * worse message. */
 static bool parse_process(long *pid, const char *text, struct error *error)
 {
     char path[64];
@@ -59,7 +61,8 @@ static bool is_of_job(struct arena *arena, long pid, const char *job)
     return false;
 }
 
-/* Those of this user that have loaded PyTorch. */
+/* Those of this user that have loaded PyTorch. /proc is walked, not a list of a scheduler: it is
+ * there on every machine. */
 static void add_processes_of_job(struct process_list *list, struct arena *arena, const char *job)
 {
     DIR *all = opendir("/proc");
@@ -152,6 +155,7 @@ static bool is_listed(const struct attachment *attachment, long pid)
     return false;
 }
 
+/* A process without PyTorch cannot be recorded, whatever it is called. */
 static void consider_process(struct attachment *attachment, struct arena *arena,
                              const struct process_list *list, size_t place)
 {
@@ -184,6 +188,8 @@ static void drop_launchers(struct attachment *attachment, struct arena *arena)
         attachment->count = kept;
 }
 
+/* The reason that fits best: a worker was named, a job has no process, or what was named has
+ * no PyTorch below it. */
 static bool none_found(const struct attachment *attachment, const struct attach_named *named,
                        struct error *error)
 {
@@ -215,6 +221,8 @@ static bool parse_named(struct process_list *list, const struct attach_named *na
     return true;
 }
 
+/* Children of children are found as the list grows: each that is added is looked at in its
+ * turn. */
 bool attachment_find(struct attachment *attachment, struct arena *arena,
                      const struct attach_named *named, struct error *error)
 {
@@ -233,6 +241,7 @@ bool attachment_find(struct attachment *attachment, struct arena *arena,
     return attachment->count > 0 || none_found(attachment, named, error);
 }
 
+/* All must listen, as traces of one job come by one way or not at all. */
 bool attachment_listens(const struct attachment *attachment)
 {
     for (size_t i = 0; i < attachment->count; i++) {

@@ -31,7 +31,8 @@ static const char *join_kept(struct arena *arena, const char *folder, const char
     return kept;
 }
 
-/* Whole, by way of a file beside it. */
+/* Whole, by way of a file beside it. rename() is atomic: the other side sees the old text or the
+ * new one. */
 static bool write_text_file(const char *folder, const char *name, const char *text)
 {
     char *path = path_join(folder, name);
@@ -71,6 +72,8 @@ static int remove_entry(const char *path, const struct stat *about, int kind, st
     return 0;
 }
 
+/* FTW_PHYS and FTW_MOUNT: no link is followed and no other file system is entered while
+ * deleting. */
 static void remove_tree(const char *path)
 {
     (void)nftw(path, remove_entry, FOLDERS_OPEN, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
@@ -96,6 +99,7 @@ static bool copy_matching(const char *from, const char *pattern, char *to)
 
 /* ---- what both see -------------------------------------------------------------------------- */
 
+/* By device and inode: paths of two mount namespaces may be equal and mean different files. */
 static bool is_one_file(const char *path, const char *other)
 {
     struct stat one;
@@ -111,6 +115,9 @@ static bool is_seen_inside(struct arena *arena, long pid, const char *path)
     return path[0] == '/' && is_one_file(path, process_path(arena, pid, path));
 }
 
+/* The folder is made from outside, through /proc/PID/root, and named to the process by the
+ * path that it has inside. It is held open, so that the outer path stays right if the process
+ * ends. */
 static bool make_shared_folder(struct inside_folder *folder, struct arena *arena,
                                struct error *error)
 {
@@ -168,6 +175,8 @@ static bool share_package(struct inside_folder *folder, struct arena *arena, con
                      strerror(errno));
 }
 
+/* Where the process sees our capture folder it writes there at once, else into the shared one,
+ * which is copied afterwards. */
 static const char *capture_inside(struct inside_folder *folder, struct arena *arena,
                                   const char *capture)
 {
@@ -208,6 +217,8 @@ static bool write_settings_file(const struct inside_folder *folder, const char *
                      strerror(errno));
 }
 
+/* The recorder inside looks at this lock: where it is free, whoever attached has died, and the
+ * recorder leaves by itself. */
 static bool hold_lock(struct inside_folder *folder, struct error *error)
 {
     char *path = path_join(folder->path, "lock");
@@ -242,6 +253,8 @@ static bool write_text_to_run(struct inside_folder *folder, struct arena *arena,
                      strerror(errno));
 }
 
+/* start.py is copied last: the text that is run opens it, so until then nothing happens
+ * inside. */
 static bool fill_folder(struct inside_folder *folder, struct arena *arena,
                         const struct inside_wish *wish, struct error *error)
 {
@@ -291,6 +304,8 @@ static size_t read_new_messages(const struct inside_folder *folder, char *text, 
     return length > 0 ? (size_t)length : 0;
 }
 
+/* Whole lines only, as the writer may be within one. A line that is no JSON is passed over;
+ * one longer than the buffer, too. */
 const struct json_node *inside_folder_next(struct inside_folder *folder, struct arena *arena)
 {
     char text[MESSAGE_BYTES_MAX];
@@ -319,6 +334,7 @@ void inside_folder_begin(const struct inside_folder *folder, const char *what, i
     (void)write_text_file(folder->path, "begin", text);
 }
 
+/* Without start.py the text that still waits to be run does nothing. */
 void inside_folder_withdraw(const struct inside_folder *folder)
 {
     char *path = path_join(folder->path, "start.py");

@@ -78,6 +78,7 @@ static void end_with_error(struct inside_job *job, struct inside_process *proces
     end_process(process, arena_copy_text(job->arena, error->message, strlen(error->message)));
 }
 
+/* In this order, since the text names the folder and stands in the room. */
 static bool send_to_process(struct inside_job *job, struct inside_process *process,
                             const struct inside_wish *wish, struct error *error)
 {
@@ -94,6 +95,8 @@ static bool send_to_process(struct inside_job *job, struct inside_process *proce
 
 /* ---- hearing -------------------------------------------------------------------------------- */
 
+/* Differences of consecutive steps: their mean would remember what went before (compilation,
+ * warm-up). */
 static void note_step_end(struct inside_process *process, int64_t at, int64_t collectives)
 {
     process->collectives_of_step =
@@ -117,6 +120,7 @@ static const char *why_not_recorded(const struct inside_job *job,
     return process->why ? process->why : "no step of it was recorded whole";
 }
 
+/* Every message proves that the process runs Python, so the wait begins anew. */
 static void hear_message(struct inside_job *job, struct inside_process *process,
                          const struct json_node *message)
 {
@@ -171,7 +175,8 @@ static const char *why_nothing_ran(const struct inside_process *process)
            "the interpreter's lock?), or waits for other threads; the request was withdrawn";
 }
 
-/* Nothing was heard of it for longer than was wished. */
+/* Nothing was heard of it for longer than was wished. What cannot be taken back is left in
+ * place: memory that may still be read is never freed (room = 0 forgets it). */
 static void give_process_up(struct inside_job *job, struct inside_process *process)
 {
     switch (process->state) {
@@ -232,6 +237,7 @@ static void stop_all(struct inside_job *job)
     }
 }
 
+/* Slow steps get more patience: twenty of their own length. */
 static void look_at_process(struct inside_job *job, struct inside_process *process)
 {
     const struct json_node *message;
@@ -272,7 +278,7 @@ static int64_t time_within_step(int64_t newest, int64_t step_ns)
 }
 
 /* Where all ranks call the same number of collectives in each step, the count tells which step of
- * one is which of another. Far enough ahead that none has been there. */
+ * one is which of another. Far enough ahead that none has been there. x */
 static void let_all_begin(struct inside_job *job)
 {
     const int64_t ahead_ns = 100000000;
@@ -344,6 +350,8 @@ static size_t count_open(const struct inside_job *job)
     return open;
 }
 
+/* A walk over all every LOOK_EVERY_MS: files are the messages, and no file system tells of
+ * changes in all containers. */
 static void await_all(struct inside_job *job)
 {
     const struct timespec pause = {.tv_nsec = LOOK_EVERY_MS * 1000000L};
@@ -394,6 +402,8 @@ static void send_to_all(struct inside_job *job, const struct inside_wish *wish, 
     }
 }
 
+/* Of several processes some may fail: the others are recorded, and what is missing is said.
+ * Only when none was is it an error. */
 bool inside_job_record(const struct attachment *attachment, struct arena *arena,
                        const struct attach_wish *wish, const struct attach_places *places,
                        struct error *error)

@@ -14,7 +14,9 @@ enum { OWN_MACHINE = EM_X86_64 };
 enum { OWN_MACHINE = EM_AARCH64 };
 #endif
 
-/* `count` things of `size` bytes at `offset`; NULL where they don't lie within the file. */
+/* `count` things of `size` bytes at `offset`; NULL where they don't lie within the file. Offsets
+ * come from a file that may be anything: checked by subtraction and division, so that no sum
+ * overflows. Everything is copied out by memcpy, as a file aligns nothing. */
 static const void *elf_part(const struct elf_file *file, uint64_t offset, uint64_t count,
                             uint64_t size)
 {
@@ -44,6 +46,7 @@ static bool elf_segment(const struct elf_file *file, size_t at, Elf64_Phdr *segm
     return true;
 }
 
+/* Addresses are relative to the first segment's page: that is where the file is mapped. */
 static bool elf_check(struct elf_file *file)
 {
     Elf64_Ehdr head;
@@ -63,6 +66,7 @@ static bool elf_check(struct elf_file *file)
     return false;
 }
 
+/* O_NONBLOCK, since a path of another process may be a pipe, which open() would wait for. */
 bool elf_file_open(struct elf_file *file, const char *path)
 {
     struct stat about;
@@ -106,6 +110,8 @@ struct symbol_table {
     uint64_t names_bytes;
 };
 
+/* Linear: the table is looked at some ten times in an attachment, and a hash section may be
+ * missing. */
 static uint64_t symbol_table_find(const struct symbol_table *table, const char *name)
 {
     size_t length = strlen(name) + 1; /* with its NUL */
@@ -151,6 +157,7 @@ static bool elf_symbol_table(const struct elf_file *file, const Elf64_Shdr *sect
     return table->symbols && table->names;
 }
 
+/* Dynamic symbols and the full table alike; stripped files have the first only. */
 uint64_t elf_symbol(const struct elf_file *file, const char *name)
 {
     Elf64_Shdr section;
@@ -169,6 +176,8 @@ uint64_t elf_symbol(const struct elf_file *file, const char *name)
     return 0;
 }
 
+/* Section names survive stripping: ".PyRuntime" leads to the interpreter's state where symbols
+ * do not (CPython 3.11+ puts it there). */
 uint64_t elf_section(const struct elf_file *file, const char *name)
 {
     size_t length = strlen(name) + 1; /* with its NUL */
@@ -190,6 +199,7 @@ uint64_t elf_section(const struct elf_file *file, const char *name)
     return 0;
 }
 
+/* In executable segments alone, since the bytes may occur in data. */
 uint64_t elf_find_code(const struct elf_file *file, const void *pattern, size_t length)
 {
     Elf64_Phdr segment;

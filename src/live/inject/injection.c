@@ -39,7 +39,8 @@ static int minor_of_name(const char *name)
     return minor > 0 && minor < 100 ? (int)minor : 0;
 }
 
-/* By what each version was the first to have. */
+/* By what each version was the first to have. Newest first: each symbol is in its version and in
+ * all later ones. */
 static int minor_of_symbols(const struct elf_file *file)
 {
     static const struct {
@@ -67,13 +68,15 @@ static bool is_gone(const char *path)
     return length > sizeof note - 1 && strcmp(path + length - (sizeof note - 1), note) == 0;
 }
 
+/* Extension modules have ".cpython-" in their names and no interpreter in them. */
 static bool may_hold_python(const char *path)
 {
     return path[0] == '/' && strstr(target_file_name(path), "python") != NULL &&
            !strstr(target_file_name(path), ".cpython-") && strncmp(path, "/dev/", 5) != 0;
 }
 
-/* Whether this file is the interpreter, and then where its functions are. */
+/* Whether this file is the interpreter, and then where its functions are. The file is read
+ * through /proc/PID/root, as the process has it: a container's Python is not ours. */
 static bool read_interpreter(struct python_target *target, struct arena *arena,
                              const struct process_memory *memory, const char *path)
 {
@@ -113,6 +116,8 @@ static bool is_libc(const char *path)
            strncmp(name, "ld-musl-", 8) == 0 || strncmp(name, "libc.musl-", 10) == 0;
 }
 
+/* The kernel's return from a signal (rt_sigreturn) is found by its bytes in the C library: no
+ * symbol names it in all versions, while unwinders depend on the bytes. */
 static bool read_libc(struct python_target *target, struct arena *arena,
                       const struct process_memory *memory, const char *path)
 {
@@ -161,6 +166,8 @@ static bool not_found(const struct python_target *target, const char *gone, bool
                      target->pid);
 }
 
+/* The last deleted one is remembered for the message: an updated Python is the usual reason
+ * for none. */
 static bool find_interpreter(struct python_target *target, struct arena *arena,
                              const struct process_memory *memory, struct error *error)
 {
@@ -185,7 +192,9 @@ static bool find_interpreter(struct python_target *target, struct arena *arena,
     return target->library || not_found(target, gone, is_pypy, error);
 }
 
-/* Whether it looks for what to run by itself; else it has to be made to, where it shows how. */
+/* Whether it looks for what to run by itself; else it has to be made to, where it shows how. PEP
+ * 768 (Python 3.14) goes before ptrace: it needs no stop, and the interpreter itself says
+ * whether it is allowed. */
 static bool find_way_in(struct python_target *target, struct error *error)
 {
     if (remote_script_find(&target->remote, &target->minor, target->pid, target->runtime) ==
@@ -224,6 +233,7 @@ static bool python_target_find(struct python_target *target, struct arena *arena
 /* A place without harm is awaited for so long, and a call then takes microseconds. */
 enum { STOP_MS = 3000, CALL_MS = 3000, TRIES = 5 };
 
+/* Behind the last ')', since a process may have brackets and spaces in its name. */
 static char state_of_process(long pid)
 {
     char path[64];
@@ -300,6 +310,8 @@ static bool injection_tell_end(const struct injection *injection, enum traced_en
                      injection->target.pid, what, strerror(errno));
 }
 
+/* Attach, stop where it does no harm, call, put back, detach: clear() undoes whatever was
+ * done, on every way out. */
 static bool call_in_process(const struct injection *injection, const struct traced_call *call,
                             bool (*is_unsafe)(const void *context, uint64_t address),
                             const char *what, struct error *error)
@@ -329,6 +341,8 @@ static bool call_in_process(const struct injection *injection, const struct trac
     return injection_tell_end(injection, end, what, error);
 }
 
+/* mmap's result is not read from registers: the map of the process says whether the room is
+ * there. */
 static bool room_is_there(const struct injection *injection, struct arena *arena, uint64_t place)
 {
     struct process_memory memory;
@@ -341,6 +355,8 @@ static bool room_is_there(const struct injection *injection, struct arena *arena
            memory_region_at(&memory, place + INJECTION_ROOM_BYTES - 1) != NULL;
 }
 
+/* MAP_FIXED_NOREPLACE fails where the process mapped something there meanwhile; then another
+ * place is tried. The address is chosen here, so it need not be read back. */
 static bool make_room(struct injection *injection, struct arena *arena, struct error *error)
 {
     const struct python_target *target = &injection->target;
@@ -395,6 +411,9 @@ static bool write_text(const struct injection *injection, const char *text, stru
                      injection->target.pid, strerror(errno));
 }
 
+/* Py_AddPendingCall may be called without the interpreter's lock, and runs the function in the
+ * main thread between two bytecodes (C API reference); here from a stopped thread, hence
+ * may_hold_lock. */
 bool injection_send(struct injection *injection, const char *text, const char *path,
                     struct error *error)
 {
@@ -449,7 +468,8 @@ static bool call_any_time(const struct injection *injection, uint64_t function,
     return call_in_process(injection, &call, is_never_unsafe, what, error);
 }
 
-/* The number under which the process has the file open; -1: it has not. */
+/* The number under which the process has the file open; -1: it has not. By device and inode
+ * among its open files: what open() returned is not read from the stopped thread. */
 static int descriptor_inside(long pid, const char *path)
 {
     struct stat wanted;
@@ -474,7 +494,9 @@ static int descriptor_inside(long pid, const char *path)
     return found;
 }
 
-/* Has the process write its stacks to the file `path`, which it sees as `inside`. */
+/* Has the process write its stacks to the file `path`, which it sees as `inside`.
+ * _Py_DumpTracebackThreads is made for signal handlers: it allocates nothing and takes no lock,
+ * so any place will do for it. */
 static bool write_stacks(const struct injection *injection, const char *path, const char *inside,
                          struct error *error)
 {
@@ -505,6 +527,7 @@ static const char *read_stacks_file(struct arena *arena, int descriptor)
     return text;
 }
 
+/* The room is freed on every way, and the file removed before it is closed. */
 static const char *read_stacks_of(struct injection *injection, struct arena *arena,
                                   struct error *error)
 {

@@ -31,6 +31,8 @@ static const char *below_root(const char *path, const char *root)
     return strncmp(path, root, length) == 0 && path[length] == '/' ? path + length : path;
 }
 
+/* Behind the inode stands the path, which may have spaces: what %n counts is the place where
+ * it begins. */
 static bool parse_region(struct memory_region *region, struct arena *arena, char *line,
                          const char *root)
 {
@@ -86,6 +88,7 @@ const struct memory_region *memory_region_at(const struct process_memory *memory
     return NULL;
 }
 
+/* start - offset is the same for all regions of a file, whichever comes first. */
 uint64_t memory_file_base(const struct process_memory *memory, const char *path)
 {
     for (size_t i = 0; i < memory->count; i++) {

@@ -53,7 +53,9 @@ static bool read_address(int memory, uint64_t address, uint64_t *value)
     return read_from(memory, address, value, sizeof *value) && *value != 0;
 }
 
-/* The number of the first of those words; 0: not known. */
+/* The number of the first of those words; 0: not known. The layout is of a released version that
+ * is known; of betas and later versions the words may mean something else, and nothing is
+ * written then. */
 static int find_support(const uint64_t words[WORDS_MAX], int *minor)
 {
     uint64_t version = words[WORD_VERSION];
@@ -68,7 +70,8 @@ static int find_support(const uint64_t words[WORDS_MAX], int *minor)
     return 0;
 }
 
-/* The first interpreter of the process, which is the last of the list: number 0. */
+/* The first interpreter of the process, which is the last of the list: number 0. Subinterpreters
+ * stand before the main one. INTERPRETERS_MAX ends a list that is changed while it is read. */
 static bool find_main_interpreter(int memory, uint64_t runtime, const uint64_t words[WORDS_MAX],
                                   uint64_t *interpreter)
 {
@@ -85,6 +88,8 @@ static bool find_main_interpreter(int memory, uint64_t runtime, const uint64_t w
     return false;
 }
 
+/* Read without stopping the process, so every pointer is checked for being there, and lengths
+ * for being possible. */
 static enum remote_state find_in_memory(struct remote_script *script, int *minor, int memory,
                                         uint64_t runtime)
 {
@@ -138,7 +143,9 @@ static bool read_waiting(const struct remote_script *script, int memory, char na
            is_pending == 1 && read_from(memory, script->name, name, script->name_bytes - 1);
 }
 
-/* The flags are of one byte: what other threads change meanwhile stands in the bytes beside it. */
+/* The flags are of one byte: what other threads change meanwhile stands in the bytes beside it.
+ * The name, then the flag, then the request to look: the interpreter reads in the opposite
+ * order, so it never sees a flag without its name. */
 static bool write_script_name(const struct remote_script *script, int memory, const char *path)
 {
     const int is_pending = 1;
@@ -175,6 +182,7 @@ bool remote_script_send(const struct remote_script *script, long pid, const char
                      memory < 0 ? strerror(errno) : "it has ended");
 }
 
+/* Only what is ours is taken back, compared by name. */
 void remote_script_withdraw(const struct remote_script *script, long pid, const char *path)
 {
     const int is_pending = 0;

@@ -61,6 +61,8 @@ static pid_t as_pid(long tid)
     return (pid_t)tid;
 }
 
+/* The kernel says how much it wrote; a buffer that is full may have been cut, and a cut state
+ * must not be put back. */
 static bool read_vector_state(struct traced_registers *registers, long tid)
 {
     struct iovec part = {registers->state, sizeof registers->state};
@@ -125,6 +127,8 @@ static void resume_system_call(struct user_regs_struct *registers)
     registers->rip -= 2; /* the instruction that makes it */
 }
 
+/* As the kernel's struct ucontext of x86-64 (arch/x86/include/uapi/asm/ucontext.h):
+ * rt_sigreturn restores all of it in one call of the system. */
 static void fill_context(struct kernel_context *context, const struct user_regs_struct *from,
                          uint64_t signals, uint64_t state_address)
 {
@@ -181,7 +185,11 @@ static size_t fill_state(unsigned char *state, const struct traced_registers *re
     return bytes + sizeof magic_end;
 }
 
-/* From low to high: where the function returns to, the context, the state. */
+/* From low to high: where the function returns to, the context, the state. The call looks like a
+ * signal's handler: the function returns into rt_sigreturn, by which the kernel itself restores
+ * every register, vectors included. So even if this process is killed in the middle, the thread
+ * goes back to where it was. The stack is aligned as the ABI wants it at a function's first
+ * instruction. */
 size_t make_call_frame(unsigned char frame[FRAME_BYTES_MAX], uint64_t *address,
                        const struct traced_registers *registers, const struct traced_call *call,
                        uint64_t begin[27])
@@ -224,6 +232,7 @@ bool traced_registers_begin(long tid, const uint64_t begin[27])
     return ptrace(PTRACE_SETREGS, as_pid(tid), NULL, &registers) == 0;
 }
 
+/* Faults stay deliverable: a crash in the call must look like one. */
 bool traced_registers_block_signals(long tid)
 {
     const int kept[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};

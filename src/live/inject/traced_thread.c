@@ -78,6 +78,7 @@ static bool is_in_other_user_namespace(long pid)
            own.st_ino != other.st_ino;
 }
 
+/* Everything that can be the reason is asked, as ptrace itself says EPERM for all of them. */
 static struct ptrace_facts gather_facts(long pid, int problem)
 {
     struct ptrace_facts facts = {.pid = pid, .problem = problem, .scope = yama_scope()};
@@ -122,6 +123,8 @@ static bool tell_scope(const struct ptrace_facts *facts, struct error *error)
                      facts->pid);
 }
 
+/* From the reason that excludes all others to the vaguest; each with what to ask for, and from
+ * whom. */
 bool tell_ptrace_facts(const struct ptrace_facts *facts, struct error *error)
 {
     if (facts->problem == ESRCH || facts->has_ended)
@@ -196,6 +199,8 @@ static int64_t thread_clock_ms(void)
     return now.tv_sec * (int64_t)1000 + now.tv_nsec / 1000000;
 }
 
+/* PTRACE_O_TRACESYSGOOD sets bit 7 at stops of system calls, so they differ from a real
+ * SIGTRAP. */
 static enum stop_kind kind_of_stop(int status, int *signal_number)
 {
     *signal_number = 0;
@@ -209,6 +214,8 @@ static enum stop_kind kind_of_stop(int status, int *signal_number)
     return STOP_SIGNAL;
 }
 
+/* By polling: waitpid() has no timeout, and a signal handler of a library's caller is not ours
+ * to set. */
 static enum stop_kind await_stop(struct traced_thread *thread, int64_t end_ms, int *signal_number)
 {
     for (;;) {
@@ -272,6 +279,7 @@ static bool interrupt(struct traced_thread *thread)
 
 /* ---- beginning and end ---------------------------------------------------------------------- */
 
+/* PTRACE_SEIZE, not ATTACH: it sends no SIGSTOP, which the job's parent would see. */
 bool traced_thread_attach(struct traced_thread *thread, long tid, struct error *error)
 {
     char path[64];
@@ -294,6 +302,7 @@ bool traced_thread_attach(struct traced_thread *thread, long tid, struct error *
     return false;
 }
 
+/* Detaching needs a stop; a thread that cannot be stopped any more has ended. */
 void traced_thread_clear(struct traced_thread *thread)
 {
     if (thread->is_attached && !thread->is_stopped)
@@ -313,6 +322,8 @@ bool traced_thread_write(const struct traced_thread *thread, uint64_t address, c
 
 /* ---- where a call does no harm -------------------------------------------------------------- */
 
+/* A thread in a call of the system holds no lock of ours: it would have it around its own
+ * code. */
 static bool is_at_safe_place(const struct traced_thread *thread,
                              bool (*is_unsafe)(const void *context, uint64_t address),
                              const void *context)
@@ -350,6 +361,8 @@ static bool run_into_system(struct traced_thread *thread)
     return false;
 }
 
+/* Runs on to the next system call until the place is safe: within CPU-bound code that takes a
+ * step at a time, up to the timeout. */
 bool traced_thread_stop(struct traced_thread *thread,
                         bool (*is_unsafe)(const void *context, uint64_t address),
                         const void *context, int timeout_ms)
@@ -391,6 +404,7 @@ static enum traced_end await_return(struct traced_thread *thread, uint64_t frame
     return errno == ESRCH ? TRACED_GONE : TRACED_FAILED;
 }
 
+/* Whatever ends it, the registers from before are written back last. */
 enum traced_end traced_thread_call(struct traced_thread *thread, const struct traced_call *call,
                                    int timeout_ms)
 {

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Each process of the program leaves a letter for how far it got; together they say what was
+ * missing. */
 struct seen_signs collect_seen_signs(const char *capture)
 {
     struct seen_signs signs = {0};
@@ -54,6 +56,7 @@ static const char *isolating_option(char *const *command)
     return NULL;
 }
 
+/* From the first thing that was needed to the last: the first that is missing is the reason. */
 void say_nothing_recorded(const struct seen_signs *signs, const char *step_of, char *const *command,
                           int status)
 {

@@ -23,7 +23,8 @@ static sigset_t awaited_signals(void)
     return signals;
 }
 
-/* With the signals as this process had them. */
+/* With the signals as this process had them. posix_spawn, not fork: this process may have much
+ * memory mapped. The limit on memory is ours, not the program's. */
 static int recorded_program_start(pid_t *child, char *const *words, const sigset_t *signals)
 {
     posix_spawnattr_t attributes;
@@ -51,6 +52,8 @@ static void pass_on(pid_t child, const siginfo_t *signal)
         kill(child, signal->si_signo);
 }
 
+/* Signals are blocked and taken by sigwaitinfo, so none is lost between a test and a wait. 128
+ * + N is what shells make of a signal. */
 static int wait_for(pid_t child, const sigset_t *awaited)
 {
     siginfo_t signal;

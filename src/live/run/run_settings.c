@@ -95,6 +95,7 @@ static bool run_settings_take_step(const char **text, int64_t *number)
     return errno == 0;
 }
 
+/* From 2 up, since the first step compiles and allocates, and says nothing of the others. */
 bool parse_step_window(const char *text, void *field)
 {
     struct step_window_asked window;
@@ -146,6 +147,7 @@ static const char *run_settings_text_of(const struct config_reading *reading,
     return text;
 }
 
+/* Through offsets of the table: a key is one line there, and its limits stand beside it. */
 static bool store_number(const struct config_key *key, const struct json_slice *value, void *field)
 {
     int64_t number;
@@ -189,6 +191,7 @@ static bool run_settings_store_value(const struct config_reading *reading,
     return false;
 }
 
+/* A mistyped key that was passed over would record something else than was asked for. */
 static bool unknown_key(const struct config_reading *reading, const struct config_key *keys,
                         const struct json_slice *name, struct error *error)
 {
@@ -230,7 +233,9 @@ static bool run_settings_take_value(struct config_reading *reading, const struct
     return unknown_key(reading, keys, name, error);
 }
 
-/* Calls `take` with each key and value of the object at `at`; the place behind it, or NULL. */
+/* Calls `take` with each key and value of the object at `at`; the place behind it, or NULL. Keys
+ * are read as they come, without a tree: a DeepSpeed config may be large, and all but two blocks
+ * of it are other people's. */
 static const char *for_each_value(struct config_reading *reading, const char *at,
                                   bool (*take)(struct config_reading *reading,
                                                const struct config_key *keys,

@@ -28,7 +28,8 @@ static const struct {
     {"memory_growth>", of_steps},
 };
 
-/* "12", "1.5": no sign, no exponent. NULL: there is none. */
+/* "12", "1.5": no sign, no exponent. NULL: there is none. No strtod: it would take "inf",
+ * hexadecimals and the locale's comma. */
 static const char *behind_number(const char *text)
 {
     size_t digits = strspn(text, "0123456789");
@@ -59,6 +60,8 @@ static bool is_rule(const char *rule)
     return false;
 }
 
+/* Checked here, and handed on as text: the recorder inside of the program evaluates the rules,
+ * and has its own parser. */
 bool parse_trigger_rules(const char *text, void *field)
 {
     const char *at = text;
@@ -84,6 +87,7 @@ bool parse_trigger_rules(const char *text, void *field)
     return true;
 }
 
+/* Powers of two, as units of memory are read; the shift is checked before it is made. */
 bool parse_byte_limit(const char *text, void *field)
 {
     static const char units[] = "KMGT";

@@ -36,7 +36,9 @@ static struct shown_text shown_time(int64_t ns)
     return show_text(format_time(ns).text);
 }
 
-/* Times of the newest steps, oldest first, each as a block as high as its share of the longest. */
+/* Times of the newest steps, oldest first, each as a block as high as its share of the longest.
+ * The first step is left out: it compiles and allocates, and would flatten all others. longest +
+ * 1, so that the longest is the last level and not one beyond. */
 static const char *sparkline(struct arena *arena, const struct rank_progress *progress, int width,
                              bool use_unicode)
 {
@@ -61,6 +63,8 @@ static const char *sparkline(struct arena *arena, const struct rank_progress *pr
     return line;
 }
 
+/* A rank that has not ended and does not live was killed, or runs on a machine whose processes
+ * are not seen here. */
 static const char *top_page_state_of(const struct job_record *record)
 {
     const struct rank_progress *progress = &record->progress;
@@ -84,6 +88,8 @@ static const char *top_page_known_bytes(struct arena *arena, int64_t bytes)
     return bytes < 0 ? unknown : top_text(arena, "%s", format_bytes(bytes).text);
 }
 
+/* Over the same newest steps as the median of the step time, so that both columns speak of one
+ * time. */
 static const char *tokens_per_second(struct arena *arena, const struct rank_progress *progress)
 {
     int64_t tokens = 0;
@@ -148,6 +154,8 @@ struct rank_line {
     int64_t weight;
 };
 
+/* Ranks in trouble first, then the slowest, so that those without room are the least
+ * interesting; the rank decides between equals, or lines would jump from look to look. */
 static int by_weight(const void *a, const void *b)
 {
     const struct rank_line *first = a;
@@ -195,7 +203,8 @@ static struct rank_line *list_ranks(struct arena *arena, const struct job_record
     return lines;
 }
 
-/* Lines of the screen that are left for ranks; RANKS_SHOWN without a screen. */
+/* Lines of the screen that are left for ranks; RANKS_SHOWN without a screen. A page longer than
+ * the screen scrolls away its head, so the table gives way. */
 static size_t rows_for_ranks(const struct top_view *view, int other_lines)
 {
     int rows = view->screen_lines - other_lines - LINES_AROUND_RANKS;
@@ -220,6 +229,7 @@ static const char *hidden_text(struct arena *arena, const struct rank_line *line
                     shown_time(lines[0].weight).text);
 }
 
+/* Chosen by weight, shown by rank: a rank keeps its place while the choice stays the same. */
 static void top_page_write_ranks(FILE *output, struct arena *arena, const struct top_view *view,
                                  int other_lines)
 {
@@ -247,7 +257,8 @@ static void top_page_write_ranks(FILE *output, struct arena *arena, const struct
                   margins);
 }
 
-/* Of the first rank: where the time of its steps went so far. */
+/* Of the first rank: where the time of its steps went so far. "Other" is what is left of the
+ * split steps, so the parts sum to 100 %. */
 static void write_parts(FILE *output, const struct rank_progress *progress)
 {
     if (progress->split_of_ns > 0) {
@@ -337,7 +348,9 @@ static void write_so_far(FILE *output, const struct job_so_far *so_far,
         fputc('\n', output);
 }
 
-/* What is left of the planned steps, each of which takes as long as the median of the newest. */
+/* What is left of the planned steps, each of which takes as long as the median of the newest. By
+ * the median of the newest steps: the mean of all remembers the start-up. 9e18 ns are 285 years:
+ * beyond it nothing is said. */
 static void write_time_left(FILE *output, int64_t planned, const struct rank_progress *progress)
 {
     int64_t step_ns = rank_recent_step_ns(progress, STEP_MEDIAN_OF);
@@ -422,6 +435,8 @@ static char *top_page_written(const struct top_view *view, int *lines,
     return text;
 }
 
+/* The head and the machine are written to memory first, since the number of their lines
+ * decides how many ranks have room. */
 void write_top_page(FILE *output, const struct top_view *view)
 {
     SCOPED(arena) arena = {0};

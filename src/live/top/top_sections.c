@@ -15,7 +15,9 @@ static double seconds_between(const struct top_view *view)
     return view->before ? (double)(view->now->taken_ns - view->before->taken_ns) / 1e9 : 0;
 }
 
-/* Of a counter, a second; NaN where it is not known (the first look, or it began anew). */
+/* Of a counter, a second; NaN where it is not known (the first look, or it began anew). A
+ * counter below its last value began anew (driver reloaded, machine restarted): no rate, rather
+ * than a negative one. */
 static double top_sections_rate_of(const struct top_view *view, const struct live_sample *sample)
 {
     const struct live_sample *before = view->before ? live_find_same(view->before, sample) : NULL;
@@ -125,7 +127,8 @@ static void write_gpus(FILE *output, struct arena *arena, const struct top_view 
     fputc('\n', output);
 }
 
-/* Share of the processors' time that was not idle. */
+/* Share of the processors' time that was not idle. Busy is 1 less idle and waiting; rounding of
+ * the kernel's ticks may make the sum more than 1, hence fmax. */
 static void write_processors(FILE *output, const struct top_view *view)
 {
     const struct live_sample *count = live_find(view->now, "flopledger_host_cpus", NULL, NULL);
@@ -222,6 +225,7 @@ static const struct live_sample *sibling(const struct top_view *view, const char
     return NULL;
 }
 
+/* Silent interfaces say nothing; errors are shown even without traffic. */
 static void write_flow(FILE *output, const struct top_view *view, const struct flow *flow,
                        const struct live_sample *first)
 {

@@ -8,6 +8,8 @@
 
 /* ---- one call ---- */
 
+/* "Overwritten" is neither here nor missing: the ring buffer of that rank is too short to
+ * tell, and to blame it would be a guess. */
 static void flight_stalls_find_missing(struct flight_stall *stall, const struct flight_join *join,
                                        const struct flight_call *call)
 {
@@ -59,6 +61,8 @@ static void flight_stalls_check_call(struct flight_stalls *found, const struct f
     flight_stalls_find_missing(stall, join, call);
 }
 
+/* Calls are in the order of group and sequence, so the first that a rank has not completed is
+ * the one it waits in; later ones are queued behind it and say nothing new. O(members). */
 void flight_find_stalls(struct flight_stalls *found, const struct flight_join *join)
 {
     struct hash_map waits = {0};

@@ -19,6 +19,8 @@ enum {
     KINDS_MAX = 16,      /* ways to differ in one call: more are not counted apart */
 };
 
+/* Which size all ranks of a collective must have in common is a matter of the operation: the
+ * list says it for each. */
 static enum compared_size compared_size_of(const char *name)
 {
     static const struct {
@@ -46,7 +48,8 @@ static bool sizes_differ(enum compared_size size, const struct flight_entry *a,
            a->output_elements != b->output_elements;
 }
 
-/* Whether the member differs from `usual` in that way. */
+/* Whether the member differs from `usual` in that way. The operation, then the type, then the
+ * size: the first difference is the one to tell, since the others follow from it. */
 static bool flight_members_differ(const struct flight_join *join,
                                   const struct flight_member *member,
                                   const struct flight_member *usual,
@@ -103,6 +106,8 @@ static size_t usual_member(const struct flight_join *join, const struct flight_c
     return kinds[best].member;
 }
 
+/* All-to-all with uneven parts: the ranks may differ, but together they receive what they
+ * send. Only where every rank is here does a sum mean anything. */
 static bool check_exchange(const struct flight_join *join, const struct flight_call *call,
                            struct flight_mismatch *mismatch)
 {
@@ -164,7 +169,8 @@ struct rank_pair {
 };
 
 /* Whether the odd rank's call `odd_offset` further on is the usual one's at `usual_offset`; -1: one
- * of them is not recorded. */
+ * of them is not recorded. Offset by offset in the sequence of one group: a rank that skipped a
+ * collective does the usual one's next at its own place. */
 static int same_call(const struct rank_pair *pair, uint32_t odd_offset, uint32_t usual_offset)
 {
     const struct flight_join *join = pair->join;
@@ -181,7 +187,8 @@ static int same_call(const struct rank_pair *pair, uint32_t odd_offset, uint32_t
     return !flight_members_differ(join, a, b, &difference);
 }
 
-/* Whether the calls fit with the offsets given, at as many places as are recorded; at least two. */
+/* Whether the calls fit with the offsets given, at as many places as are recorded; at least two.
+ * Two places at least, as one could agree by chance: training repeats few operations. */
 static bool flight_mismatch_fits(const struct rank_pair *pair, uint32_t odd_offset,
                                  uint32_t usual_offset)
 {
@@ -223,6 +230,8 @@ static void add_mismatch(struct flight_mismatches *found, const struct flight_mi
     ARRAY_ADD(found->mismatches, found->count, *mismatch);
 }
 
+/* Only the first of a group is told in full: after it the ranks are out of step, and every
+ * later call differs by that. */
 void flight_find_mismatches(struct flight_mismatches *found, const struct flight_join *join)
 {
     for (size_t i = 0; i < join->call_count; i++) {
@@ -279,6 +288,8 @@ static int compare_waits(const void *one, const void *other)
     return (a->stall > b->stall) - (a->stall < b->stall);
 }
 
+/* Ranks by their place in the world and both lists sorted by rank: who waits where and who is
+ * missing where are then binary searches. */
 static void build_graph(struct wait_graph *graph)
 {
     const struct flight_dumps *dumps = graph->join->dumps;
@@ -323,7 +334,9 @@ static bool waits(const struct wait_graph *graph, size_t rank)
 
 /* ---- how many a rank holds up ---- */
 
-/* Marks the ranks that wait for `rank`, directly or through others; returns how many. */
+/* Marks the ranks that wait for `rank`, directly or through others; returns how many. Breadth
+ * first over "lacks this rank": each rank is queued once, so O(waits). The marks make cycles
+ * end. */
 static size_t count_held(const struct wait_graph *graph, const uint32_t *ranks, size_t count)
 {
     const struct flight_dumps *dumps = graph->join->dumps;
@@ -387,7 +400,8 @@ static int64_t began_ns(const struct wait_graph *graph, size_t stall)
 }
 
 /* Of the operations that lack the rank of graph->blocks[at], and of the places behind it, the one
- * that has waited longest. */
+ * that has waited longest. A rank is missing in several operations often; the one that was
+ * called first is where it stopped. */
 static size_t longest_wait(const struct wait_graph *graph, size_t at)
 {
     size_t rank = graph->blocks[at].rank;
@@ -399,7 +413,10 @@ static size_t longest_wait(const struct wait_graph *graph, size_t at)
     return longest;
 }
 
-/* Ranks that the same operation lacks longest, and that end the chain, are one cause. */
+/* Ranks that the same operation lacks longest, and that end the chain, are one cause. A rank
+ * that is missing and waits nowhere itself ends the chain: all that wait for it wait for
+ * whatever it does. One that left a dump has stopped outside of collectives; one without a dump
+ * is silent. */
 static void flight_causes_find_ends(struct flight_causes *found, const struct wait_graph *graph)
 {
     const struct flight_dumps *dumps = graph->join->dumps;
@@ -462,6 +479,8 @@ static void find_cycle(struct flight_causes *found, const struct wait_graph *gra
     free(place);
 }
 
+/* All came, and it is not complete: no rank is at fault, the operation is (network, or sizes
+ * that differ). */
 static void find_stuck_calls(struct flight_causes *found, const struct wait_graph *graph)
 {
     for (size_t i = 0; i < graph->stalls->count; i++) {
@@ -476,6 +495,7 @@ static void find_stuck_calls(struct flight_causes *found, const struct wait_grap
     }
 }
 
+/* Most held ranks first; then kind and place, so that the order is the same in each run. */
 static int compare_causes(const void *one, const void *other)
 {
     const struct flight_cause *a = one;
@@ -488,6 +508,9 @@ static int compare_causes(const void *one, const void *other)
     return (a->stall > b->stall) - (a->stall < b->stall);
 }
 
+/* The waits-for graph of deadlock detection: its sinks are causes; where every missing rank
+ * waits itself there are none, and then a cycle exists, since each node has a successor in a
+ * finite graph. */
 void flight_find_causes(struct flight_causes *found, const struct flight_stalls *stalls,
                         const struct flight_join *join)
 {

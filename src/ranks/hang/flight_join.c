@@ -51,6 +51,7 @@ static int compare_members(const void *one, const void *other)
     return order ? order : flight_join_compare_u32(a->member.dump, b->member.dump);
 }
 
+/* "coalesced" entries close a group of operations that have entries of their own. */
 static size_t flight_join_gather(struct sorted_member *sorted, const struct flight_dumps *dumps)
 {
     uint32_t coalesced = string_pool_find(&dumps->strings, "coalesced", 9);
@@ -90,6 +91,8 @@ static void cut_into_calls(struct flight_join *join, const struct sorted_member 
     }
 }
 
+/* Sorted by group, sequence, ordinal and dump, equal ones side by side are one call: O(entries
+ * log entries), and members are then in order of rank, as dumps are. */
 void flight_join_calls(struct flight_join *join, const struct flight_dumps *dumps)
 {
     struct sorted_member *sorted;
@@ -138,7 +141,9 @@ const struct flight_member *flight_member_of(const struct flight_join *join,
                : NULL;
 }
 
-/* The highest number that the rank has called in the group; -1: none, as far as is known. */
+/* The highest number that the rank has called in the group; -1: none, as far as is known. The
+ * process group's own status goes further than entries do, where the recorder writes it (PyTorch
+ * >= 2.5); the entries, newest last, are walked from the end. */
 static int64_t last_called(const struct flight_dump *dump, uint32_t group)
 {
     int64_t last = group < dump->status_count ? dump->statuses[group].enqueued : -1;
@@ -152,6 +157,9 @@ static int64_t last_called(const struct flight_dump *dump, uint32_t group)
     return last;
 }
 
+/* A rank that has called a later number called this one, too, and its entry was overwritten in
+ * the ring. Where it called nothing that is known and its ring is full, nothing can be said
+ * either. */
 enum flight_absence flight_absence_of(const struct flight_join *join,
                                       const struct flight_call *call, uint32_t rank)
 {

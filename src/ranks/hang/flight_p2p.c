@@ -89,6 +89,8 @@ struct answered {
     size_t *receives;
 };
 
+/* Those that the other side answers are the first ones, as both match in order: after passing
+ * as many as the other side has, the next one is not answered. */
 static void find_first(struct channels *all, uint32_t dump, struct answered *answered)
 {
     const struct flight_dump *entries = &all->join->dumps->dumps[dump];
@@ -114,6 +116,7 @@ static void find_first(struct channels *all, uint32_t dump, struct answered *ans
     }
 }
 
+/* As many sends as receives are open: they match, and the transfer itself is under way. */
 static void add_stall(struct flight_stalls *found, const struct channels *all,
                       const struct channel *channel)
 {
@@ -131,6 +134,7 @@ static void add_stall(struct flight_stalls *found, const struct channels *all,
     flight_stall_add_missing(stall, partner, flight_dump_of(dumps, partner) != NULL);
 }
 
+/* Channels were found in the order of dumps: sorted, the report does not depend on it. */
 static int compare_channels(const void *one, const void *other)
 {
     const struct channel *a = one;
