@@ -76,6 +76,8 @@ static int64_t steps_length(const struct job_step *step)
                                                                       : step->each_ns * step->count;
 }
 
+/* Where no line says how an attempt ended, another one after it means that it did not
+ * complete; the last may still run. */
 bool job_attempt_failed(const struct job *job, size_t attempt)
 {
     switch (job->attempts[attempt].ending) {
@@ -90,6 +92,8 @@ bool job_attempt_failed(const struct job *job, size_t attempt)
     return false;
 }
 
+/* Sums stay below their bounds, whatever a log tells: INT64_MAX / 2 + 2 * (INT64_MAX / 8) is
+ * less than INT64_MAX. */
 static struct interval_times times_known(const struct account_walk *walk)
 {
     const struct job_attempt *attempt = walk->attempt;
@@ -115,7 +119,9 @@ static struct interval_times times_known(const struct account_walk *walk)
 }
 
 /* Books `total_ns` to the steps of the stretch, by their lengths where these are told, else by
- * their number. */
+ * their number. The last step of the interval gets what is left, so that the parts sum to the
+ * total exactly. A step is kept, skipped or discarded by its number; an entry of many steps is
+ * split by how many of them are. */
 static void job_accounts_attribute_steps(struct account_walk *walk,
                                          const struct interval_times *times, int64_t total_ns)
 {
@@ -151,7 +157,8 @@ static void job_accounts_attribute_steps(struct account_walk *walk,
     }
 }
 
-/* Books spans up to `room_ns`; returns what is left of it. */
+/* Books spans up to `room_ns`; returns what is left of it. Checkpoints first: where a log's
+ * lengths together are more than the time there is, evaluations lose. */
 static int64_t attribute_spans(struct account_walk *walk, const struct interval_times *times,
                                int64_t room_ns)
 {
@@ -204,7 +211,8 @@ static void close_interval(struct account_walk *walk, int64_t end_ns)
 }
 
 /* Books the stretch by what is told of it alone: there are no times. Of its steps, those whose
- * length is told. */
+ * length is told. Runs of steps with a length, each booked as a whole; those without a length
+ * are counted, and have no time. */
 static void close_untimed_interval(struct account_walk *walk)
 {
     const struct job_step *steps = walk->attempt->steps;
@@ -250,7 +258,8 @@ static void collect_startup_spans(struct account_walk *walk)
     }
 }
 
-/* From the start to the first step. */
+/* From the start to the first step. Where nothing tells when training began, the first step lies
+ * in the start-up: is_first_step_in_start says so. */
 static void attribute_startup(struct account_walk *walk)
 {
     const struct job_attempt *attempt = walk->attempt;
@@ -329,6 +338,8 @@ static void job_accounts_count_steps(struct attempt_accounts *accounts,
     }
 }
 
+/* The walk closes an interval at each step with a time; steps without one wait in the open
+ * interval. */
 static void job_accounts_attribute_attempt(struct attempt_accounts *accounts, const struct job *job,
                                            size_t index)
 {
@@ -385,6 +396,8 @@ static void decide_fates(struct attempt_accounts *accounts, const struct job *jo
     }
 }
 
+/* Between the last sign of one attempt and the first of the next. Overlapping files have no
+ * downtime between them. */
 static void attribute_down(struct attempt_accounts *accounts, const struct job *job, size_t index)
 {
     const struct job_attempt *attempt = &job->attempts[index];
@@ -422,6 +435,7 @@ static void job_accounts_add_up(struct job_accounts *accounts)
     }
 }
 
+/* Fates first, as they look at attempts that follow; then each attempt by itself. */
 void job_accounts_fill(struct job_accounts *accounts, const struct job *job, int64_t devices)
 {
     accounts->attempt_count = job->attempt_count;

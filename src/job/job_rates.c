@@ -16,7 +16,8 @@
  * last checkpoint; and in each interval the time for which a checkpoint stalls it. A longer
  * interval loses more of the first and less of the second; best_checkpoint_interval is where the
  * sum is least (Young's square root), which holds as long as failures are rare within an
- * interval. */
+ * interval. ETTR = (1 - f (r + i / 2)) / (1 + c / i), with failures f per second, restart r,
+ * interval i and checkpoint c in seconds. */
 double expected_ettr(const struct ettr_model *model)
 {
     double lost = model->failures * (model->restart + model->interval / 2.0);
@@ -24,11 +25,15 @@ double expected_ettr(const struct ettr_model *model)
     return lost < 1.0 ? (1.0 - lost) / (1.0 + model->checkpoint / model->interval) : 0.0;
 }
 
+/* J. W. Young, "A first order approximation to the optimum checkpoint interval", 1974: sqrt(2
+ * c / f). */
 double best_checkpoint_interval(const struct ettr_model *model)
 {
     return sqrt(2.0 * model->checkpoint / model->failures);
 }
 
+/* The hang and the discarded steps are of the attempt that failed, downtime and start-up of
+ * the one that follows. */
 struct restart_loss job_restart_loss(const struct job_accounts *accounts, size_t attempt)
 {
     const struct attempt_accounts *before = &accounts->attempts[attempt - 1];
@@ -41,6 +46,8 @@ struct restart_loss job_restart_loss(const struct job_accounts *accounts, size_t
     };
 }
 
+/* A restart counts where the attempt after it made a step: others are tries that failed by
+ * themselves. */
 static void add_restarts(struct job_failures *failures, const struct job *job,
                          const struct job_accounts *accounts)
 {
@@ -60,6 +67,8 @@ static void add_restarts(struct job_failures *failures, const struct job *job,
         failures->restart_ns = total_ns / failures->restarts;
 }
 
+/* The interval is of useful and lost steps alike, as a checkpoint does not know which they
+ * will be. */
 static void add_checkpoints(struct job_failures *failures, const struct job *job,
                             const struct job_accounts *accounts)
 {
@@ -82,6 +91,8 @@ static void add_checkpoints(struct job_failures *failures, const struct job *job
             all;
 }
 
+/* A rate needs a job whose time is known whole: from half of its files it would be half a
+ * rate. */
 void job_failures_fill(struct job_failures *failures, const struct job *job,
                        const struct job_accounts *accounts)
 {
@@ -156,6 +167,8 @@ static enum job_rate_fault fault_of(const struct job_step *step, double median,
     return RATE_FAULT_COUNT;
 }
 
+/* Counted by fault, with the first example of each, so that the report can say what was set
+ * aside. */
 void job_check_rates(struct job_rates *rates, struct job *job, const struct job_rate_limits *limits)
 {
     *rates = (struct job_rates){.median_flops_per_second = median_flops(job)};
@@ -197,6 +210,7 @@ static double job_rates_value_of(const struct weighted_mean *mean)
     return mean->weight > 0.0 ? mean->sum / mean->weight : NAN;
 }
 
+/* Means over kept steps, weighted by time: a rate holds for as long as its steps took. */
 void job_rates_fill(struct job_rates *rates, const struct job *job,
                     const struct job_accounts *accounts)
 {

@@ -20,6 +20,7 @@ struct timed_entries {
     size_t count;
 };
 
+/* Steps whose rate cannot be have a length that cannot, either. */
 static struct timed_entries entries_of(const struct job *job, const struct job_accounts *accounts)
 {
     struct timed_entries all = {0};
@@ -48,7 +49,9 @@ static int compare_lengths(const void *first, const void *second)
     return a->each_ns < b->each_ns ? -1 : a->each_ns > b->each_ns;
 }
 
-/* The length that so many per cent of the steps do not exceed; `sorted` by length. */
+/* The length that so many per cent of the steps do not exceed; `sorted` by length. Over steps,
+ * not entries: an entry may stand for a hundred. The product is split, so that it cannot
+ * overflow. */
 static int64_t per_cent_of(const struct timed_entry *sorted, size_t count, int64_t steps,
                            int64_t per_cent)
 {
@@ -77,7 +80,8 @@ static int64_t job_step_times_excess_ns(const struct slow_step *slow)
     return saturated_product(saturated_difference(slow->each_ns, slow->median_ns), slow->count);
 }
 
-/* Keeps the worst: by what they took beyond the median. */
+/* Keeps the worst: by what they took beyond the median. Insertion into a short list, by what the
+ * entry took beyond the median. */
 static void note_slow(struct job_step_times *times, const struct timed_entry *entry,
                       int64_t median_ns)
 {
@@ -144,6 +148,7 @@ static void measure_parts(struct job_step_times *times, const struct timed_entri
     }
 }
 
+/* The sum is in double: 10^15 ns (eleven days) times a million steps is beyond 63 bits. */
 void job_step_times_fill(struct job_step_times *times, const struct job *job,
                          const struct job_accounts *accounts)
 {

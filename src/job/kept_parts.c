@@ -81,7 +81,8 @@ static int64_t plus(int64_t a, int64_t b)
 
 /* ---- the steps of an attempt ----------------------------------------------------------------- */
 
-/* The step with this number of the process's own count; NULL: none. */
+/* The step with this number of the process's own count; NULL: none. Steps of one attempt count
+ * up by the process's own count. */
 static struct step_view *kept_parts_find_step(const struct attempt_walk *walk, int64_t number)
 {
     size_t low =
@@ -92,6 +93,8 @@ static struct step_view *kept_parts_find_step(const struct attempt_walk *walk, i
                : NULL;
 }
 
+/* Only a record of single steps can be compared with a trace; entries of a log stand for
+ * several. */
 static void view_steps(struct attempt_walk *walk)
 {
     const struct job_attempt *attempt = walk->attempt;
@@ -152,7 +155,9 @@ static void sum_windows(struct attempt_walk *walk)
     }
 }
 
-/* The program may wait for data while the device still works: that part costs nothing. */
+/* The program may wait for data while the device still works: that part costs nothing. What the
+ * program says it waited less what the device idled for data, mean over the traced steps; below
+ * 0 is noise. */
 static void measure_hidden_wait(struct attempt_walk *walk)
 {
     int64_t hidden_ns = 0, steps = 0;
@@ -245,7 +250,9 @@ static int64_t measure_dilation(struct attempt_walk *walk, struct kept_parts *ke
     return at_least_zero(excess_ns);
 }
 
-/* Takes up to `amount_ns` out of the parts of the mask, by their lengths; returns what is left. */
+/* Takes up to `amount_ns` out of the parts of the mask, by their lengths; returns what is left.
+ * By length, with largest remainders (apportion_by_weight), so that the parts lose exactly what
+ * is taken. */
 static int64_t subtract_part(struct window_sum *sum, const struct traced_steps *traced,
                              uint32_t mask, int64_t amount_ns)
 {
@@ -390,7 +397,8 @@ static void kept_parts_attribute_attempt(struct kept_parts *kept, const struct a
                        llround((double)sum->fixed_ns[fixed] / (double)sum->count * (double)steps));
 }
 
-/* The windows of all attempts of as many devices, for one that has none. */
+/* The windows of all attempts of as many devices, for one that has none. Of as many devices
+ * only, as parts of a step change with the number of ranks. */
 static struct window_sum sum_of_others(const struct all_walks *all, const struct attempt_walk *walk)
 {
     struct window_sum sum = {0};
@@ -416,6 +424,8 @@ static bool is_recorded(const struct job_attempt *attempt)
     return attempt->step_count > 0 && attempt->steps[0].process_step > 0;
 }
 
+/* An attempt without windows is told by those of others, and the report says that it is
+ * borrowed. */
 static void attribute_borrowed(struct kept_parts *kept, const struct all_walks *all,
                                struct attempt_walk *walk)
 {
@@ -435,7 +445,8 @@ static void attribute_borrowed(struct kept_parts *kept, const struct all_walks *
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
-/* Steps of other sizes cost other FLOPs. */
+/* Steps of other sizes cost other FLOPs. Mean tokens of traced and of other kept steps: where
+ * they differ, FLOPs of the traced ones do not speak for all. */
 static void compare_tokens(struct kept_parts *kept, const struct all_walks *all)
 {
     double tokens[2] = {0.0, 0.0};
@@ -455,6 +466,7 @@ static void compare_tokens(struct kept_parts *kept, const struct all_walks *all)
     kept->traced_tokens = steps[1] ? llround(tokens[1] / (double)steps[1]) : 0;
 }
 
+/* Windows of all attempts first, since an attempt without any borrows from the others. */
 void kept_parts_fill(struct kept_parts *kept, const struct job *job,
                      const struct job_accounts *accounts, const struct traced_steps *traced)
 {

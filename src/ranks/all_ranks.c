@@ -51,9 +51,7 @@ static void open_call(struct splitter *splitter, uint32_t index)
     };
 }
 
-/* Opens the calls that start before `end_ns` and closes those that end by `start_ns`. Both
- * exposed stretches and calls are in order of start, so the calls are opened once each; only
- * those open at the moment are looked at, which are a handful (one a stream). */
+/* Opens the calls that start before `end_ns` and closes those that end by `start_ns`. */
 static void move_on(struct splitter *splitter, int64_t start_ns, int64_t end_ns)
 {
     const struct rank_digest *digest = splitter->digest;
@@ -244,8 +242,6 @@ struct culprits {
     unsigned count;
 };
 
-/* Places are told apart by rank. With more culprits than the table has, none of those left out
- * can be the worst by much: each has at most 1/16 of what is in the table. */
 static void add_culprit(struct culprits *culprits, const struct root_search *search,
                         struct join_member call)
 {
@@ -367,8 +363,6 @@ static void collect_digests(struct all_ranks *run, struct digest_set *set)
     }
 }
 
-/* The largest that any rank tells: a process may say 1 where it was started before the group
- * was. */
 static void all_ranks_find_world(struct all_ranks *run)
 {
     run->world_size = run->layout.is_given ? rank_layout_ranks(&run->layout) : -1;

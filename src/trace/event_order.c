@@ -19,7 +19,8 @@ static int compare_texts(const struct trace *trace, uint32_t a, uint32_t b)
     return a == b ? 0 : strcmp(trace_text(trace, a), trace_text(trace, b));
 }
 
-/* Details as bytes, with texts in place of string ids. */
+/* Details as bytes, with texts in place of string ids. Ids differ by the order of the file,
+ * texts do not: the order of events must be that of their content. */
 static int compare_details(const struct trace *trace, uint32_t a, uint32_t b)
 {
     struct event_detail left;
@@ -58,6 +59,8 @@ static int compare_rest(const struct trace *trace, const struct event *a, const 
     return order ? order : compare_details(trace, a->detail, b->detail);
 }
 
+/* Longer first at one start: what encloses comes before what it encloses, as all walks with a
+ * stack of open events need. */
 int compare_host_events(const struct trace *trace, const struct event *a, const struct event *b)
 {
     int order = event_order_compare_numbers(a->start_ns, b->start_ns);
@@ -73,6 +76,8 @@ int compare_host_events(const struct trace *trace, const struct event *a, const 
     return order ? order : compare_rest(trace, a, b);
 }
 
+/* Shorter first: on a device nothing encloses. Device and stream before correlation, so that
+ * streams stay in order. */
 int compare_device_events(const struct trace *trace, const struct event *a, const struct event *b)
 {
     const struct track *left = &trace->tracks[a->track];
@@ -112,7 +117,8 @@ static int compare_keys(const void *a, const void *b, void *argument)
     return order->compare(order->trace, &order->events[left], &order->events[right]);
 }
 
-/* Orders a run of keys whose times are equal, as far as the keys hold them. */
+/* Orders a run of keys whose times are equal, as far as the keys hold them. Runs of equal times
+ * are a few events mostly: insertion sort beats a call of qsort_r up to some two dozen. */
 static void sort_ties(uint64_t *keys, size_t count, struct ordering *order)
 {
     if (count > 24) {
@@ -129,7 +135,8 @@ static void sort_ties(uint64_t *keys, size_t count, struct ordering *order)
     }
 }
 
-/* Puts events[order[i]] at i, in place; the order is used up. */
+/* Puts events[order[i]] at i, in place; the order is used up. Cycle by cycle: each event moves
+ * once, and no second array of events is needed, which would double the memory. */
 static void permute(struct event *events, uint64_t *order, size_t count, uint64_t index_mask)
 {
     for (size_t i = 0; i < count; i++) {
@@ -156,6 +163,8 @@ static unsigned event_order_bits_of(uint64_t value)
     return value ? 64 - (unsigned)__builtin_clzll(value) : 0;
 }
 
+/* Time and index in one word: radix sort moves 8 bytes an event, and the index leads to the
+ * event afterwards. O(n). */
 static void sort_by_keys(struct event *events, size_t count, int64_t first_ns, uint64_t range,
                          struct ordering *order)
 {
@@ -186,6 +195,7 @@ static void sort_by_keys(struct event *events, size_t count, int64_t first_ns, u
     free(scratch);
 }
 
+/* Most files are written in order: one look finds that, and nothing is sorted. */
 static void event_order_sort_block(void *elements, size_t count, void *argument)
 {
     struct event *events = elements;

@@ -17,7 +17,8 @@ static uint32_t *copy_ranks(const uint32_t *ranks, size_t count)
     return copy;
 }
 
-/* A number for all that makes a group: equal groups have equal ones. */
+/* A number for all that makes a group: equal groups have equal ones. The bytes of name,
+ * description and ranks as one text: the string pool then compares groups. */
 static uint32_t key_of_group(struct flight_dumps *dumps, const uint32_t facts[3],
                              const uint32_t *ranks, size_t rank_count)
 {
@@ -33,6 +34,8 @@ static uint32_t key_of_group(struct flight_dumps *dumps, const uint32_t facts[3]
     return key;
 }
 
+/* A group that is named without its ranks is another than one with them, until its members are
+ * found. */
 uint32_t flight_group_add(struct flight_dumps *dumps, uint32_t name, uint32_t description,
                           const uint32_t *ranks, size_t rank_count)
 {
@@ -142,6 +145,7 @@ static void find_world(struct flight_dumps *dumps)
     dumps->world_count = flight_sort_ranks(world, used);
 }
 
+/* In this order: members of groups come from dumps in order, the world from both. */
 void flight_dumps_finish(struct flight_dumps *dumps)
 {
     if (dumps->dump_count > 0)

@@ -47,7 +47,9 @@ struct matcher {
     uint32_t waiting_count;
 };
 
-/* Closes the begin that `end` belongs to; false where none is open. */
+/* Closes the begin that `end` belongs to; false where none is open. By name from the innermost
+ * outwards, as ends may come out of order (coroutines); an end without a name closes the
+ * innermost. */
 static bool close_begin(struct matcher *matcher, const struct half_event *end)
 {
     const struct half_event *halves = matcher->builder->halves;
@@ -84,6 +86,8 @@ static void close_waiting(struct matcher *matcher)
     matcher->waiting_count = 0;
 }
 
+/* O(n log n) for the sort; an end looks at NESTING_MAX begins at most. What finds no partner
+ * is counted. */
 void half_events_match(struct trace_builder *builder)
 {
     uint32_t count = builder->half_count;

@@ -35,6 +35,8 @@ static void memory_event_merge(struct memory_event *to, const struct memory_even
     }
 }
 
+/* Bottom-up merge sort: stable, as a release and an allocation at one time must stay in their
+ * order. Mostly the list is sorted. */
 void memory_list_sort(struct memory_list *list)
 {
     struct memory_event *other;

@@ -44,6 +44,7 @@ static enum name_kind kind_of_name(const char *name)
     return has_prefix(name, "nn.Module: ") || has_prefix(name, "nn:") ? NAME_MODULE : NAME_OTHER;
 }
 
+/* Names alone would take an operator called "...Backward" of the program's own for a node. */
 static enum name_kind optimizer_time_kind_of(const struct closure_search *search,
                                              const struct event *event)
 {
@@ -66,6 +67,8 @@ static int compare_nodes(const void *left, const void *right)
     return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
 }
 
+/* Ends made rising: the last node that started before a time then has the largest end of all
+ * before it. */
 static void find_nodes(struct closure_search *search)
 {
     const struct trace *trace = search->trace;
@@ -117,7 +120,8 @@ static int64_t optimizer_time_earlier_of(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The end of the backward that began in the closure before `time_ns`; INT64_MIN where none did. */
+/* The end of the backward that began in the closure before `time_ns`; INT64_MIN where none did.
+ * Nodes of all threads count, since autograd runs them on its own. */
 static int64_t backward_end_ns(const struct closure_search *search, const struct closure *closure,
                                int64_t time_ns)
 {
@@ -127,7 +131,8 @@ static int64_t backward_end_ns(const struct closure_search *search, const struct
                                                            : INT64_MIN;
 }
 
-/* Books the optimizer's own time up to the closure, and goes on behind it. */
+/* Books the optimizer's own time up to the closure, and goes on behind it. The optimizer's time
+ * is the range less its closure: before it, and again behind it. */
 static void close_closure(struct closure_search *search, struct closure *closure,
                           struct optimizer_interval *own, int64_t until_ns)
 {
@@ -143,7 +148,8 @@ static void close_closure(struct closure_search *search, struct closure *closure
     closure->is_open = false;
 }
 
-/* Forward or backward: what only a closure does in an optimizer. */
+/* Forward or backward: what only a closure does in an optimizer. An operator with a sequence
+ * number records for autograd; in an optimizer's own work nothing does. */
 static bool is_of_closure(const struct closure_search *search, const struct event *event,
                           int64_t range_end_ns)
 {
@@ -195,6 +201,8 @@ static void optimizer_time_take_range(struct closure_search *search, uint32_t fi
     optimizer_time_add_interval(search, own);
 }
 
+/* Optimizer.step(closure), as LBFGS needs it, runs forward and backward inside of its range:
+ * without this their time would be the optimizer's. O(events + nodes log nodes). */
 void find_optimizer_time(struct optimizer_time *time, const struct trace *trace)
 {
     struct closure_search search = {.trace = trace, .time = time};

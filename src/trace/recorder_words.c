@@ -201,6 +201,7 @@ static bool is_of_flopledger_run(const struct trace *trace)
     return length > 0 && (size_t)length < sizeof beside && access(beside, R_OK) == 0;
 }
 
+/* The last entry has no format and stands for torch.profiler. */
 const struct recorder_words *recorder_words_for(const struct trace *trace)
 {
     const struct recorder_words *words = recorders;

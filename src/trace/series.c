@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+/* Linear: a trace has some dozen series. */
 uint32_t series_list_find(struct series_list *list, const struct series *series)
 {
     for (uint32_t i = 0; i < list->count; i++) {

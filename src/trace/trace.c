@@ -48,6 +48,7 @@ uint32_t trace_origin_of(const struct trace *trace, uint32_t device_event)
                                                    : trace_operator_of(trace, device_event);
 }
 
+/* Copies of captured events stand behind all that was recorded. */
 uint32_t trace_recorded_host_count(const struct trace *trace)
 {
     return trace->graphs && trace->graphs->copy_count ? trace->graphs->copies[0].first

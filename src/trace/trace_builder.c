@@ -22,6 +22,7 @@ static size_t chunk_events(size_t index)
     return index == 0 ? EVENT_CHUNK_FIRST : EVENT_CHUNK;
 }
 
+/* Chunks that are full may be put aside to disk: only the last is written to. */
 void event_store_grow(struct event_store *store)
 {
     size_t events = chunk_events(store->chunk_count);
@@ -106,6 +107,8 @@ static bool is_same_track(const struct track_key *a, const struct track_key *b)
            a->device == b->device && a->stream == b->stream;
 }
 
+/* Asked for every event, so the last track is mostly in the processor's cache; the hash is
+ * keyed against planted collisions. */
 uint32_t trace_builder_track(struct trace_builder *builder, const struct track_key *key)
 {
     uint32_t hash = hash_track(key, hash_multiplier(builder));
@@ -161,6 +164,8 @@ int event_detail_compare(const struct event_detail *a, const struct event_detail
     return compare_bytes(a, b, sizeof *a);
 }
 
+/* Two chains side by side, as a multiplication has a latency of several cycles; all bytes are
+ * hashed. */
 static uint32_t hash_detail(const struct event_detail *detail, uint64_t multiplier)
 {
     uint64_t words[sizeof *detail / sizeof(uint64_t)];
@@ -179,6 +184,7 @@ static uint32_t hash_detail(const struct event_detail *detail, uint64_t multipli
     return (uint32_t)(hash_mix(hash_mix(a, multiplier) ^ b, multiplier) >> 16);
 }
 
+/* Details repeat: millions of events have some thousand different ones. */
 static uint32_t intern_detail(struct trace_builder *builder, const struct event_detail *detail)
 {
     uint32_t hash = hash_detail(detail, hash_multiplier(builder));
@@ -234,7 +240,8 @@ void trace_builder_add_device(struct trace_builder *builder, const struct device
 /* ---- the account of what was read
  * ---------------------------------------------------------------------------- */
 
-/* The place where this category and phase is counted; NULL where there are too many of them. */
+/* The place where this category and phase is counted; NULL where there are too many of them.
+ * Linear over some ten categories: a file with more has its rest counted together. */
 static struct category_count *find_category(struct read_account *read, uint32_t category,
                                             char phase)
 {
@@ -294,6 +301,7 @@ static void add_category(struct read_account *to, const struct category_count *f
         count->last_end_ns = from->last_end_ns;
 }
 
+/* Names are compared as far as they are kept. */
 void read_account_leave(struct read_account *read, const char *name, int64_t count)
 {
     struct unused_part *part = read->unused;

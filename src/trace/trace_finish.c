@@ -33,6 +33,7 @@ static uint32_t *new_map(uint32_t count)
 /* ---- strings, tracks and details: those of the first builder keep their ids
  * --------------------------------- */
 
+/* The first builder's ids stay, so that its events, the most of them, need no mapping. */
 static void map_strings(struct string_pool *to, const struct string_pool *from, uint32_t *map)
 {
     for (size_t id = 0; id < from->count; id++)
@@ -142,6 +143,7 @@ static void trace_finish_take_string(uint32_t *to, uint32_t from)
         *to = from;
 }
 
+/* The first that knows a fact decides; builders are in the order of the file. */
 static void trace_finish_add_facts(struct run_facts *to, const struct run_facts *from,
                                    const uint32_t *strings)
 {
@@ -165,6 +167,7 @@ static void trace_finish_add_facts(struct run_facts *to, const struct run_facts 
     to->is_rocm = to->is_rocm || from->is_rocm;
 }
 
+/* Strings, then tracks and details, which hold strings. */
 static void merge_builders(struct finish *finish)
 {
     struct trace_builder *first = &finish->builders[0];
@@ -236,7 +239,9 @@ static int trace_finish_compare_tracks(const void *a, const void *b, void *argum
     return order;
 }
 
-/* Makes trace->tracks, sorted; the maps then lead to it. */
+/* Makes trace->tracks, sorted; the maps then lead to it. By what they are, not by when they
+ * appeared: equal recordings have equal tracks, whatever the order of the file. First events are
+ * known from counts, so host events can be placed in one pass. */
 static void order_tracks(struct finish *finish)
 {
     struct trace_builder *first = &finish->builders[0];
@@ -296,6 +301,7 @@ static uint64_t list_key(uint32_t process, uint32_t thread, bool is_thread)
     return is_thread ? pair_key(process, thread) : process;
 }
 
+/* Names are given by process or thread, and tracks are many: lists by key make naming linear. */
 static struct track_lists list_tracks(const struct trace *trace, bool by_thread)
 {
     struct track_lists lists = {.next = new_map(trace->track_count)};
@@ -339,6 +345,7 @@ static void name_tracks(struct trace *trace, const struct trace_builder *first)
 
 /* ---- events --------------------------------------------------------------------------------- */
 
+/* A counting sort by track that frees chunks as it goes, so the peak is one copy and not two. */
 static void gather_host(struct finish *finish)
 {
     struct trace *trace = finish->trace;
@@ -542,7 +549,8 @@ static void adopt(struct trace *trace, struct trace_builder *first)
     trace->read = first->read;
 }
 
-/* Piece of work `index` of sorting: a track, or one of the two lists of device events. */
+/* Piece of work `index` of sorting: a track, or one of the two lists of device events. Tracks
+ * and the device lists are independent, so threads take them one by one. */
 static void sort_piece(void *argument, size_t index)
 {
     struct trace *trace = argument;
@@ -559,6 +567,8 @@ static void sort_piece(void *argument, size_t index)
     }
 }
 
+/* The order of the file never shows: tracks, devices, events and texts that decide between
+ * equals are all ordered by content. */
 void trace_finish(struct trace *trace, struct trace_builder *builders, unsigned count,
                   unsigned threads)
 {

@@ -87,7 +87,9 @@ static uint32_t index_find(const struct id_index *index, int64_t id)
     return hash_map_find(&index->by_id, (uint64_t)id); /* NO_VALUE is NO_EVENT */
 }
 
-/* Chooses the form of the index by how many ids there are, and how far apart. */
+/* Chooses the form of the index by how many ids there are, and how far apart. An array of eight
+ * places an id at most: ids of one process mostly count up; of hashes or two processes they do
+ * not. */
 static void index_make_room(struct id_index *index, uint32_t count, int64_t last_id)
 {
     uint64_t range = (uint64_t)last_id - (uint64_t)index->first_id;
@@ -101,6 +103,7 @@ static void index_make_room(struct id_index *index, uint32_t count, int64_t last
     hash_map_reserve(&index->by_id, count);
 }
 
+/* Two passes: the range of ids decides the form. */
 static struct id_index index_new(const struct trace *trace, const struct id_choice *choice)
 {
     struct id_index index = {.host = trace->host, .first_id = INT64_MAX};

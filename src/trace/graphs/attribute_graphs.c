@@ -67,6 +67,8 @@ static void add_copy_thread(struct copying *copying)
     trace->tracks[trace->track_count++] = track;
 }
 
+/* Autograd pairs by sequence number: numbers of a capture must not meet those of the run, nor
+ * of another capture. What does not fit has none. */
 static int64_t moved_sequence(const struct captured_graphs *graphs, const struct captured_graph *of,
                               uint32_t captured)
 {
@@ -79,6 +81,8 @@ static int64_t moved_sequence(const struct captured_graphs *graphs, const struct
     return moved;
 }
 
+/* One nanosecond for each begin and end keeps the copies nested and apart, and claims no time
+ * of the host. */
 static void begin_copy(struct copying *copying, const struct captured_graph *of, uint32_t captured)
 {
     struct trace *trace = copying->trace;
@@ -119,6 +123,8 @@ static void find_chain(struct copying *copying, const struct kernel_origin *orig
             ARRAY_ADD(copying->chain, copying->chain_count, i);
 }
 
+/* The common beginning of two chains stays open: operators that launched several kernels are
+ * copied once. */
 static void copy_chain(struct copying *copying, const struct captured_graph *of)
 {
     size_t same = 0;
@@ -131,6 +137,8 @@ static void copy_chain(struct copying *copying, const struct captured_graph *of)
         begin_copy(copying, of, copying->chain[copying->chain_count - 1 - i]);
 }
 
+/* The innermost event around is the origin, the innermost operator among them the launch's
+ * operator. */
 static void name_origin(struct copying *copying, uint32_t device_event, bool is_with_operator)
 {
     struct trace *trace = copying->trace;
@@ -167,6 +175,8 @@ static bool is_copied(const struct kernel_origin *origin)
            (origin->fate <= GRAPH_WITHOUT_PLACE || origin->fate == GRAPH_NO_OPERATOR);
 }
 
+/* By the capturing thread and the order in it, so that chains open and close as they did.
+ * Copies of two launches never overlap, as now_ns only grows. */
 static void copy_launch(struct copying *copying, const struct graph_launch *launch,
                         const struct kernel_origin *origins)
 {
@@ -287,6 +297,8 @@ static void collect_captures(struct graph_replays *replays, const struct capture
         replays->captured_graphs += graphs->graphs[i].count > 0;
 }
 
+/* O(kernels of graphs * depth): the trace grows by copies of host events, which are few beside
+ * its own where graphs replace launches. */
 void attribute_graphs(struct trace *trace, const struct captured_graphs *graphs)
 {
     struct graph_launches launches = {0};

@@ -56,6 +56,7 @@ struct capture_search {
 
 /* ---- calls and windows ---------------------------------------------------------------------- */
 
+/* By parts of names: CUDA and HIP, and versions of calls (_ptsz, _v10000), differ around them. */
 static enum call_role role_of_name(const char *name)
 {
     if (strstr(name, "StreamBeginCapture"))
@@ -90,6 +91,8 @@ static void add_window(struct capture_search *search, struct capture_window wind
     ARRAY_ADD(search->windows, search->window_count, window);
 }
 
+/* A begin without an end before the next begin was cut: its window ends there. One that is
+ * open at the end of the trace is open-ended. */
 static void find_windows_of(struct capture_search *search, uint32_t track_index)
 {
     const struct track *track = &search->capture->tracks[track_index];
@@ -191,7 +194,8 @@ static uint64_t hash_of_bytes(const void *bytes, size_t length)
     return hash;
 }
 
-/* Equal details become one; 0 stays 0. */
+/* Equal details become one; 0 stays 0. Details of the capture become the trace's own, by hash
+ * and then by bytes, so that costs are looked up once for both. */
 static uint32_t copied_detail(struct capture_search *search, uint32_t index)
 {
     struct trace *trace = search->trace;
@@ -247,6 +251,7 @@ static bool is_kept(const struct trace *capture, const struct event *event)
     return event->kind == EVENT_OPERATOR && !has_prefix(name, "ProfilerStep");
 }
 
+/* Grid and block: ROCm tells other numbers in its graphs, so there sizes say nothing. */
 uint64_t size_of_launch(const struct trace *trace, uint32_t detail)
 {
     const struct event_detail *sizes = &trace->details[detail];
@@ -266,6 +271,8 @@ static uint64_t own_hash(uint32_t name, uint32_t detail)
     return hash_mix(pair_key(name, detail), HASH_MULTIPLIER) + 1;
 }
 
+/* Each event carries hashes of the chain above it: two places are equal where the hashes are,
+ * without walking. */
 static uint32_t collect_captured_event(struct capture_search *search, uint32_t host,
                                        uint32_t parent)
 {
@@ -353,6 +360,8 @@ static uint32_t symbol_of_launch(struct capture_search *search, uint32_t name)
     return learned == NO_VALUE ? SYMBOL_UNKNOWN : learned;
 }
 
+/* A call that ran its kernel at once is no capture's, even inside of a window (another
+ * stream). */
 static void collect_captured_call(struct capture_search *search, uint32_t host, uint32_t track)
 {
     struct captured_graphs *graphs = search->graphs;
@@ -383,6 +392,7 @@ static void collect_captured_call(struct capture_search *search, uint32_t host, 
                                        .event = collect_open(search)});
 }
 
+/* Events nest on a thread: a stack of the open ones, as everywhere. */
 static void collect_calls_of(struct capture_search *search, uint32_t track_index)
 {
     const struct trace *capture = search->capture;
@@ -414,6 +424,7 @@ static int compare_captured_launches(const void *a, const void *b)
                                              : ORDER_OF(left->track, right->track);
 }
 
+/* From the end, so that `first` ends at the first launch of its graph. */
 static void order_launches(struct capture_search *search)
 {
     struct captured_graphs *graphs = search->graphs;
@@ -430,6 +441,8 @@ static void order_launches(struct capture_search *search)
     }
 }
 
+/* Twice over the calls: what ran at once teaches names of kernels, then captured launches are
+ * taken with them. */
 void captured_graphs_add(struct captured_graphs *graphs, struct trace *trace,
                          const struct trace *capture)
 {

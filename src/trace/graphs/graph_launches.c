@@ -107,6 +107,8 @@ static void count_launch_events(struct graph_launches *launches, const struct tr
     free(is_launch);
 }
 
+/* Two passes over device events: counts, then places, so that one array holds the kernels of
+ * all launches. */
 static void collect_launch_events(struct graph_launches *launches, const struct trace *trace,
                                   uint32_t *launch_of)
 {
@@ -154,6 +156,8 @@ static bool launches_are_alike(const struct graph_launches *launches, const stru
     return true;
 }
 
+/* By a hash of symbols and sizes in order, then compared: launches of one graph are matched
+ * once, not thousands of times. */
 static void find_kind(struct graph_launches *launches, const struct trace *trace, uint32_t index,
                       struct hash_map *known)
 {

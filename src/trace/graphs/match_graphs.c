@@ -74,7 +74,8 @@ static int compare_symbol_places(const void *a, const void *b)
     return ORDER_OF(*left, *right);
 }
 
-/* By symbol; equal ones stay in their order. */
+/* By symbol; equal ones stay in their order. Equal symbols keep their order, since the index is
+ * in the key's lower half. */
 static void sequence_sort(struct sequence *sequence)
 {
     uint64_t *keys = require_memory(malloc((sequence->count + (size_t)1) * sizeof *keys));
@@ -182,6 +183,7 @@ static void index_graphs(struct graph_index *index, const struct captured_graphs
     }
 }
 
+/* Graphs that were cut, or have launches of unknown kernels, never fit exactly. */
 static void find_candidates(struct launch_kind *kind, const struct sequence *wanted,
                             const struct graph_index *index, const struct captured_graphs *graphs,
                             enum sequence_form form)
@@ -243,6 +245,8 @@ static bool find_room(const struct sequence *part, const struct sequence *whole,
     return true;
 }
 
+/* Sizes are compared where a kernel has one place alone: elsewhere it is not known which
+ * launch it would be. */
 static bool sequences_are_near(const struct sequence *a, const struct sequence *b)
 {
     const struct sequence *part = a->count < b->count ? a : b;
@@ -297,6 +301,8 @@ static void match_nearly(struct graph_launches *launches, struct launch_kind *ki
     }
 }
 
+/* From the strictest form to the loosest, each only where the ones before found nothing.
+ * Indexes are made when first needed. */
 static void match_kinds(struct graph_launches *launches, const struct trace *trace,
                         const struct captured_graphs *graphs)
 {
@@ -355,6 +361,7 @@ static void resolve_between(struct graph_launches *launches, const struct captur
         launches->launches[i].resolved = first + (uint32_t)(i - left);
 }
 
+/* Anchors are launches with one candidate; what lies between two of them is counted off. */
 static void resolve_by_order(struct graph_launches *launches, const struct captured_graphs *graphs)
 {
     size_t known = SIZE_MAX;
@@ -402,7 +409,8 @@ static void lower_to(struct kernel_origin *origin, enum graph_fate fate)
         origin->fate = (uint8_t)fate;
 }
 
-/* Leaves a kernel what two launches of captures have in common. */
+/* Leaves a kernel what two launches of captures have in common. Chains by hash, see
+ * captured_graphs.c: equal hashes are the same operators, or the same place. */
 static void keep_common(const struct captured_graphs *graphs, struct kernel_origin *origin,
                         uint32_t other)
 {
@@ -489,6 +497,7 @@ static void note_missing_operators(struct origin_search *search)
     }
 }
 
+/* The first candidate gives the origin, every further one takes away what it does not share. */
 static void collect_origins(struct origin_search *search, const struct sequence *wanted,
                             uint32_t graph, bool is_first)
 {
@@ -585,6 +594,8 @@ static void collect_near_origins(struct origin_search *search, const struct sequ
     sequence_clear(&captured);
 }
 
+/* The reason that the user can do something about: no capture, a capture without names, or
+ * another one. */
 static enum graph_fate fate_without_candidates(const struct captured_graphs *graphs)
 {
     bool has_names = false;

@@ -46,6 +46,7 @@ static int compare_known(const void *first, const void *second)
     return a->key != b->key ? ORDER_OF(a->key, b->key) : ORDER_OF(a->attempt, b->attempt);
 }
 
+/* Equal losses have equal bits, so they sort together; NaN is never asked. */
 static int64_t bits_of_loss(double loss)
 {
     union {
@@ -122,7 +123,8 @@ static int64_t near_ns(const struct job_step *step)
 }
 
 /* Do both tell of the same step at the same time (or, without times, with the same loss and
- * length)? */
+ * length)? Times of two ranks' files lie apart by what it takes to write; losses alone also need
+ * equal lengths, since short runs repeat losses. */
 static bool is_same_step(const struct job_step *a, const struct job_step *b)
 {
     if (a->end_ns != JOB_NOT_KNOWN && b->end_ns != JOB_NOT_KNOWN)
@@ -148,7 +150,8 @@ static bool is_copy_of(const struct job_attempt *attempt, const struct job_attem
     return same * 10 >= attempt->step_count * 9;
 }
 
-/* The attempt is a copy of this other, and the other is not the copy of the two. */
+/* The attempt is a copy of this other, and the other is not the copy of the two. Of two copies
+ * of each other one stays: that with more steps, else the earlier file. */
 static bool goes_for(const struct job *job, const struct job_attempt *attempt,
                      const struct job_attempt *other)
 {
@@ -223,7 +226,8 @@ static bool is_copied_attempt(struct known_steps *known, const struct job_attemp
     return false;
 }
 
-/* Of two histories: does the other tell all that this one does? */
+/* Of two histories: does the other tell all that this one does? A history (a state file, a
+ * diary) tells of steps without times: it is a copy where a longer one says the same. */
 static bool is_within(const struct job_attempt *attempt, const struct job_attempt *other)
 {
     const struct job_step *last = &attempt->steps[attempt->step_count - 1];
@@ -276,6 +280,8 @@ static bool is_copied_source(const struct job *job, struct known_steps *known, u
     return has_steps;
 }
 
+/* Sources in order, each compared with those that are not copies yet: of several equal ones
+ * the first stays. */
 void job_leave_out_copies(struct job *job)
 {
     struct known_steps known;

@@ -18,6 +18,7 @@ static const int64_t LONGEST_NS = INT64_C(100000000000000000);
 /* Where a step number goes back by at most so many entries, it may be another rank's line. */
 enum { ENTRIES_OF_OTHER_RANKS = 16 };
 
+/* All that a line does not say is "not known", which readers then need not spell out. */
 struct job_event job_event_of(enum job_event_kind kind)
 {
     return (struct job_event){
@@ -37,6 +38,7 @@ struct job_event job_event_of(enum job_event_kind kind)
     };
 }
 
+/* A thousand remarks are more than anybody reads; a hostile log must not fill memory. */
 void job_add_remark(struct job *job, struct job_remark remark)
 {
     enum { REMARKS_MAX = 1000 };
@@ -52,7 +54,8 @@ static struct job_attempt *current_attempt(struct job *job)
 }
 
 /* Which of the two kinds of times count: a step's, else those that tell when training began, else
- * those that reach further. */
+ * those that reach further. A log may have local times and UTC in different lines. Only one kind
+ * may order them, or hours would appear between two lines. */
 static enum job_clock clock_that_counts(const struct job_source *source,
                                         const struct job_clock_times times[JOB_CLOCKS])
 {
@@ -118,7 +121,7 @@ static void resolve_clock(struct job *job, struct job_event *event)
     event->time_ns += source->shift_ns;
 }
 
-/* The attempt lived at the event's time. */
+/* The attempt lived at the event's time. Every line with a time is a sign of life. */
 static void job_widen(struct job *job, const struct job_event *event)
 {
     struct job_clock_times *times = &job->building->times[event->clock];
@@ -181,7 +184,8 @@ static bool is_over(const struct job_attempt *attempt)
     return attempt->step_count > 0 || attempt->ending != JOB_ENDING_NOT_KNOWN;
 }
 
-/* The clock cannot go back between two attempts: where it does, by how much at least. */
+/* The clock cannot go back between two attempts: where it does, by how much at least. The clock
+ * of a source is shifted from this line on: its later times stay consistent with each other. */
 static void move_clock(struct job *job, struct job_event *event, int64_t by_ns)
 {
     const int64_t latest_ns = INT64_C(8000000000000000000); /* in the year 2223 */
@@ -198,6 +202,7 @@ static void move_clock(struct job *job, struct job_event *event, int64_t by_ns)
                                  .amount_ns = by_ns});
 }
 
+/* A start right behind another one is the same start, told by another rank or another layer. */
 static struct job_attempt *attempt_that_starts(struct job *job, struct job_event *event)
 {
     struct job_attempt *attempt = current_attempt(job);
@@ -241,7 +246,8 @@ static void collect_training(struct job *job, struct job_event *event)
         attempt->restored_step = event->step;
 }
 
-/* Does the line tell of steps that another rank's line has told of? */
+/* Does the line tell of steps that another rank's line has told of? All ranks may write to one
+ * log: the same step again within its own length is another rank's line. */
 static bool is_repeated(const struct job_attempt *attempt, const struct job_event *event)
 {
     size_t oldest = attempt->step_count > ENTRIES_OF_OTHER_RANKS
@@ -320,7 +326,9 @@ static void repair_clock(struct job *job, const struct job_attempt *attempt,
         move_clock(job, event, -3600 * ns_per_second);
 }
 
-/* How many steps the entry stands for; 0: settled later, when the next one tells the interval. */
+/* How many steps the entry stands for; 0: settled later, when the next one tells the interval.
+ * The distance to the last entry, unless the entry says less: then steps are missing, by a file
+ * that was cut or a log level that changed. */
 static int64_t job_count_of(struct job *job, const struct job_attempt *attempt,
                             const struct job_event *event)
 {
@@ -439,6 +447,8 @@ static bool completes_step(struct job_step *last, const struct job_event *event)
     return true;
 }
 
+/* A step number that goes back begins a new attempt: the job was restarted from a checkpoint.
+ * Several returns to where another attempt stood mean two jobs in one file. */
 static void job_take_step(struct job *job, struct job_event *event)
 {
     struct job_attempt *attempt = current_attempt(job);
@@ -477,6 +487,7 @@ static bool has_begun(const struct job_attempt *attempt)
     return attempt->has_start || attempt->step_count || attempt->span_count;
 }
 
+/* The first sign of an ending counts: what follows a crash is its echo on other ranks. */
 static void collect_ending(struct job *job, const struct job_event *event, enum job_ending ending)
 {
     struct job_attempt *attempt = current_attempt(job);
@@ -535,6 +546,8 @@ static void forget_steps(struct job *job)
     job->remark_count = kept;
 }
 
+/* Every line of every log ends here, in the order of its file: an attempt is what these events
+ * make of each other. */
 void job_add(struct job *job, const struct job_event *given)
 {
     struct job_event event = *given;

@@ -42,7 +42,8 @@ static struct step_range *steps_of_sources(const struct job *job)
     return ranges;
 }
 
-/* The length of "train.log" in "train.log.3"; 0: the name does not end as rotation ends it. */
+/* The length of "train.log" in "train.log.3"; 0: the name does not end as rotation ends it. Nine
+ * digits at most, as rotation numbers have few. */
 static size_t stem_of(const char *name)
 {
     size_t length = strlen(name), stem = length;
@@ -53,7 +54,8 @@ static size_t stem_of(const char *name)
 }
 
 /* Of each source: 3 for "train.log.3" where "train.log" is among the names; 0 for "train.log" where
- * one like "train.log.3" is; -1: neither. free() them. */
+ * one like "train.log.3" is; -1: neither. free() them. "train.log.3" is older than
+ * "train.log.1", and both than "train.log" (logrotate). */
 static int64_t *rotations_of(const struct job *job)
 {
     int64_t *rotations = require_memory(calloc(job->source_count + 1, sizeof *rotations));
@@ -108,7 +110,8 @@ static bool are_apart(const struct step_range *ranges, size_t count)
 }
 
 /* Fills the keys by what there is: times; else names as log rotation gives them; else step numbers
- * where no two files share one; else the order given. */
+ * where no two files share one; else the order given. Evidence from strong to weak; one kind for
+ * all files, as keys of two kinds do not compare. */
 static void place_sources(const struct job *job, const int64_t *rotations,
                           struct source_place *places)
 {
@@ -157,6 +160,7 @@ static void collect_beginning(struct job_attempt *attempt, const struct job_atte
         attempt->devices = next->devices;
 }
 
+/* What the earlier file tells stays; what it does not is taken from the next one. */
 static void append_attempt(struct job_attempt *attempt, struct job_attempt *next)
 {
     collect_beginning(attempt, next);
@@ -182,7 +186,9 @@ static void append_attempt(struct job_attempt *attempt, struct job_attempt *next
     job_attempt_clear(next);
 }
 
-/* Does the file begin in the middle of the attempt that the file before ends in? */
+/* Does the file begin in the middle of the attempt that the file before ends in? A file that was
+ * rotated goes on where the last one ended; other files must continue the step numbers without a
+ * gap. */
 static bool goes_on(const int64_t *rotations, const struct job_attempt *before,
                     const struct job_attempt *attempt)
 {
@@ -234,7 +240,8 @@ static void arrange_attempts(struct job *job, const int64_t *rotations,
     free(all);
 }
 
-/* What only the following entries tell: how many steps the first stands for. */
+/* What only the following entries tell: how many steps the first stands for. The first entry's
+ * interval is like the second's, unless the checkpoint it was loaded from says more. */
 static void resolve_attempt(struct job_attempt *attempt)
 {
     struct job_step *first = attempt->steps;
@@ -297,6 +304,8 @@ static bool part_attempts(struct job *job, struct error *error)
     return true;
 }
 
+/* In this order: the clock of the last attempt, copies out, files in order, and then what
+ * needs neighbors. */
 bool job_finish(struct job *job, struct error *error)
 {
     enum { RETURNS_OF_TWO_JOBS = 3 };

@@ -20,7 +20,8 @@ void job_begin_span(struct job_building *building, const struct job_attempt *att
                                    .after = attempt->step_count};
 }
 
-/* The span of the same kind that this one may be another rank's word of. */
+/* The span of the same kind that this one may be another rank's word of. Ranks tell of one
+ * checkpoint each: theirs overlap, or end within a second of each other. */
 static struct job_span *span_known_before(struct job_attempt *attempt, enum job_span_kind kind,
                                           const struct job_span *span)
 {
@@ -71,6 +72,8 @@ static void join_spans(struct job_span *before, const struct job_span *span)
         before->step = span->step;
 }
 
+/* A checkpoint whose end comes after further steps was written in the background: it cost
+ * nothing. */
 void job_end_span(struct job_building *building, struct job_attempt *attempt,
                   enum job_span_kind kind, const struct job_event *event)
 {
@@ -120,6 +123,7 @@ int64_t job_spans_since(const struct job_attempt *attempt)
     return total_ns;
 }
 
+/* Clocks go forward on a Sunday night in all zones that do it, between one and four o'clock. */
 bool job_is_spring_forward(int64_t time_ns, int64_t excess_ns)
 {
     int64_t hour = time_ns / (3600 * ns_per_second);

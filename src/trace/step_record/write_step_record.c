@@ -22,6 +22,7 @@ uint32_t step_record_header_checksum(const struct step_record_header *header)
     return (uint32_t)crc32(0, (const unsigned char *)&copy, sizeof copy);
 }
 
+/* Seeded by the file's mark: an entry of an older file in a reused block does not check. */
 uint32_t step_entry_checksum(const struct step_entry *entry, uint32_t file_mark)
 {
     struct step_entry copy = *entry;
@@ -30,7 +31,8 @@ uint32_t step_entry_checksum(const struct step_entry *entry, uint32_t file_mark)
     return (uint32_t)crc32(file_mark, (const unsigned char *)&copy, sizeof copy);
 }
 
-/* File systems on which a page that was allocated stays writable, however full the disk is. */
+/* File systems on which a page that was allocated stays writable, however full the disk is. On
+ * other file systems a full disk would end the program by SIGBUS when it writes to the mapping. */
 static bool keeps_promised_room(int descriptor)
 {
     static const unsigned long kinds[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, TMPFS_MAGIC,
@@ -83,6 +85,7 @@ static void lock(int descriptor)
     (void)fcntl(descriptor, F_SETLK, &whole);
 }
 
+/* O_EXCL: a record is never written over. */
 bool step_writer_open(struct step_writer *writer, const char *path,
                       const struct step_record_header *header, struct error *error)
 {
@@ -113,7 +116,9 @@ static void unmap(struct step_writer *writer)
 }
 
 /* Maps the chunk that the next entry lies in. A file system that cannot allocate ahead, or has no
- * room for a whole chunk, turns mapping off: entries are written one by one as long as they fit. */
+ * room for a whole chunk, turns mapping off: entries are written one by one as long as they fit.
+ * A store into shared memory survives the process, however it ends, and costs no call of the
+ * system. MADV_DONTFORK keeps children from holding it. */
 static void map_chunk(struct step_writer *writer)
 {
     int64_t start = writer->used_bytes / STEP_RECORD_CHUNK_BYTES * STEP_RECORD_CHUNK_BYTES;
@@ -137,6 +142,8 @@ static void map_chunk(struct step_writer *writer)
     writer->chunk_start = start;
 }
 
+/* The sequence number comes from the place, so a gap shows. The checksum is in the entry that
+ * it is of, so half of one is never taken for whole. */
 bool step_writer_append(struct step_writer *writer, struct step_entry *entry, struct error *error)
 {
     entry->sequence =
