@@ -4,7 +4,6 @@
 #include "base/text/display_text.h"
 #include "base/text/terminal.h"
 #include "commands/command.h"
-#include "commands/command_text.h"
 #include "pipeline/file_kind.h"
 #include "pipeline/subcommands.h"
 

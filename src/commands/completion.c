@@ -1,7 +1,6 @@
 /* `flopledger completion bash|zsh|fish`: shell completion, made from the tables of commands and
  * options. */
 #include "commands/command.h"
-#include "commands/command_text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* `flopledger ettr LOG...`: of all time of all devices of a training job, what was of use. */
 #include "base/core/attributes.h"
+#include "commands/attribution_options.h"
 #include "commands/command.h"
 #include "commands/page_options.h"
-#include "commands/peak_options.h"
 #include "output/exports/export_format.h"
 #include "output/reports/write_report.h"
 #include "pipeline/exported_results.h"

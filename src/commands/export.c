@@ -1,9 +1,9 @@
 /* `flopledger export FORMAT TRACE...`: the results, for other programs. */
 #include "base/core/attributes.h"
 #include "commands/attribution_options.h"
-#include "commands/capture_options.h"
 #include "commands/command.h"
 #include "commands/page_options.h"
+#include "commands/recording_options.h"
 #include "output/exports/export_format.h"
 #include "pipeline/export_chrome.h"
 #include "pipeline/exported_results.h"

@@ -2,7 +2,6 @@
 #include "base/core/attributes.h"
 #include "commands/command.h"
 #include "commands/page_options.h"
-#include "output/reports/write_report.h"
 #include "output/results/metrics.h"
 #include "pipeline/session.h"
 #include "sections/inspect/inspect_sections.h"

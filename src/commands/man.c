@@ -1,6 +1,5 @@
 /* `flopledger man [COMMAND]`: the man page, made from the tables of commands and options. */
 #include "commands/command.h"
-#include "commands/command_text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "base/text/byte_size.h"
 #include "commands/command.h"
 #include "commands/page_options.h"
-#include "output/reports/write_report.h"
 #include "pipeline/memory_settings.h"
 #include "pipeline/subcommands.h"
 

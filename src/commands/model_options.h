@@ -2,7 +2,7 @@
 #ifndef FLOPLEDGER_COMMANDS_MODEL_OPTIONS_H
 #define FLOPLEDGER_COMMANDS_MODEL_OPTIONS_H
 
-#include "commands/peak_options.h"
+#include "commands/attribution_options.h"
 #include "pipeline/model_settings.h"
 
 /* One that counts a number of devices: into settings.model.FIELD. */

@@ -2,6 +2,8 @@
 #ifndef FLOPLEDGER_COMMANDS_PAGE_OPTIONS_H
 #define FLOPLEDGER_COMMANDS_PAGE_OPTIONS_H
 
+#include "base/text/option.h"
+#include "output/reports/write_report.h"
 #include "pipeline/page.h"
 
 #include <stdbool.h>

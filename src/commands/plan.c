@@ -2,7 +2,6 @@
 #include "commands/command.h"
 #include "commands/model_options.h"
 #include "commands/page_options.h"
-#include "output/reports/write_report.h"
 #include "pipeline/subcommands.h"
 
 #include <math.h>

@@ -3,7 +3,6 @@
 #include "commands/attribution_options.h"
 #include "commands/command.h"
 #include "commands/page_options.h"
-#include "commands/peak_options.h"
 #include "cost/architectures/read_architecture.h"
 #include "output/reports/write_report.h"
 #include "pipeline/session.h"

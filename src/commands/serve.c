@@ -1,7 +1,7 @@
 /* `flopledger serve [CAPTURE]`: what `top` shows, at /metrics for Prometheus. */
 #include "base/core/attributes.h"
 #include "commands/command.h"
-#include "commands/watching_options.h"
+#include "commands/recording_options.h"
 #include "live/metrics_server.h"
 #include "pipeline/watched_job.h"
 
@@ -56,11 +56,9 @@ static bool run_serve(int count, char **arguments, struct error *error)
                                                                              goes */
     sigset_t signals;
 
-    if (!parse_options(serve_options, &settings, arguments, &count, error))
+    if (!parse_options(serve_options, &settings, arguments, &count, error) ||
+        !check_one_running_job(count, arguments, error))
         return false;
-    if (count > 1)
-        return error_set(error, ERROR_USAGE, "one PID or CAPTURE is wanted, and '%s' is a second",
-                         arguments[1]);
     job.peaks = settings.peaks;
     job.ras = settings.ras;
     if (!watched_job_open(&job, count > 0 ? arguments[0] : NULL, settings.root, error))

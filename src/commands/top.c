@@ -3,7 +3,7 @@
 #include "base/core/out_of_memory.h"
 #include "base/text/terminal.h"
 #include "commands/command.h"
-#include "commands/watching_options.h"
+#include "commands/recording_options.h"
 #include "live/top/top_view.h"
 #include "pipeline/watched_job.h"
 
@@ -210,11 +210,9 @@ static bool run_top(int count, char **arguments, struct error *error)
     struct top_settings settings = {.interval_s = 1, .root = ""};
     SCOPED(watched_job) job = {0};
 
-    if (!parse_options(top_options, &settings, arguments, &count, error))
+    if (!parse_options(top_options, &settings, arguments, &count, error) ||
+        !check_one_running_job(count, arguments, error))
         return false;
-    if (count > 1)
-        return error_set(error, ERROR_USAGE, "one PID or CAPTURE is wanted, and '%s' is a second",
-                         arguments[1]);
     job.peaks = settings.peaks;
     job.ras = settings.ras;
     if (!watched_job_open(&job, count > 0 ? arguments[0] : NULL, settings.root, error))

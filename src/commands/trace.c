@@ -28,11 +28,9 @@ static bool run_trace(int count, char **arguments, struct error *error)
     struct trace_settings settings = {.steps = 3};
     SCOPED(trace_request) request = {0};
 
-    if (!parse_options(trace_options, &settings, arguments, &count, error))
+    if (!parse_options(trace_options, &settings, arguments, &count, error) ||
+        !check_one_running_job(count, arguments, error))
         return false;
-    if (count > 1)
-        return error_set(error, ERROR_USAGE, "one PID or CAPTURE is wanted, and '%s' is a second",
-                         arguments[1]);
     if (!trace_request_send(&request, count > 0 ? arguments[0] : NULL, settings.steps, error))
         return false;
     fprintf(stderr,

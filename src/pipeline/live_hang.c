@@ -1,8 +1,10 @@
 /* Two looks at a job that runs: NCCL's RAS, and the step records. */
 #include "live/inject/injection.h"
+#include "output/results/metrics.h"
 #include "pipeline/running_capture.h"
-#include "pipeline/watched_job.h"
+#include "pipeline/subcommands.h"
 #include "readers/ras/read_ras.h"
+#include "sections/hang/flight_sections.h"
 
 #include <math.h>
 #include <string.h>
@@ -92,8 +94,10 @@ static void look_at_ras(struct live_job *job, struct arena *arena,
     job->now = &looks[1];
 }
 
-bool look_at_live_job(struct live_job *job, struct arena *arena, struct job_records *records,
-                      const struct live_question *question, struct error *error)
+/* Fills `job`, which lives as long as `arena`; `records` must be zeroed. An error where neither RAS
+ * nor step records tell of it. */
+static bool look_at_live_job(struct live_job *job, struct arena *arena, struct job_records *records,
+                             const struct live_question *question, struct error *error)
 {
     struct error no_records = {0};
 
@@ -112,4 +116,20 @@ bool look_at_live_job(struct live_job *job, struct arena *arena, struct job_reco
         return true;
     return error_set(error, ERROR_NO_DATA, "%s; and no rank that lives has a step record",
                      job->ras_problem);
+}
+
+bool print_hang_of_live_job(const struct live_question *question, const struct hang_report *wanted,
+                            struct error *error)
+{
+    SCOPED(arena) arena = {0};
+    SCOPED(job_records) records = {0};
+    SCOPED(results) results = {0};
+    struct live_job job;
+
+    if (!look_at_live_job(&job, &arena, &records, question, error))
+        return false;
+    results_init(&results);
+    results.detailed_rank = ALL_RANKS;
+    describe_live_job(&results, &job, wanted->top);
+    return print_page(&results, wanted->page, error);
 }

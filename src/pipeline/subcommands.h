@@ -13,10 +13,8 @@
 #include "pipeline/memory_settings.h"
 #include "pipeline/model_settings.h"
 #include "pipeline/page.h"
-#include "pipeline/read_files.h"
 #include "pipeline/step_range.h"
 #include "readers/step_record/job_records.h"
-#include "sections/comparison/run_profile.h"
 #include "sections/job/job_inputs.h"
 #include "sections/model/module_cost_sections.h"
 #include "sections/model/plan_sections.h"
@@ -116,27 +114,31 @@ struct proton_report {
 MUST_USE bool print_proton_report(const char *path, const struct proton_report *wanted,
                                   struct error *error);
 
-/* The dumps of flight recorders that a command line names: files, and those in folders. */
+/* ---- `flopledger ranks`: what hangs ---- */
 
-struct dump_file {
-    char *path;
-    int64_t bytes;
+struct hang_report {
+    const struct page_settings *page;
+    uint32_t top;    /* rows of long tables; UINT32_MAX: all */
+    int64_t threads; /* 0: one for each core */
+    bool shows_progress;
 };
 
-/* A zeroed one is empty. */
-struct dump_files {
-    struct dump_file *files; /* [count]: in the order given, those of a folder by name */
-    size_t count;
-    int64_t bytes; /* in all */
+/* By the dumps of flight recorders in these files and folders. Errors: no operand (ERROR_USAGE), no
+ * dump that can be used (ERROR_INPUT); ERROR_PARTIAL, behind the page, where some cannot. */
+MUST_USE bool print_hang_of_dumps(char **operands, int count, const struct hang_report *wanted,
+                                  struct error *error);
+
+/* What `flopledger ranks --live` asks. */
+struct live_question {
+    const char *given; /* as of find_running_capture */
+    const char *ras;   /* the address of NCCL's RAS; NULL: as NCCL itself */
+    double apart_s;    /* between two looks */
+    bool reads_stacks; /* of ranks on this machine that end no step */
 };
 
-/* Files given by name are taken as they are; of a folder those that begin as a dump does and whose
- * name holds a number. Errors: no operand (ERROR_USAGE), a folder that cannot be read or holds no
- * dump (ERROR_INPUT). */
-MUST_USE bool find_dump_files(struct dump_files *files, char **operands, int count,
-                              struct error *error);
-
-void dump_files_clear(struct dump_files *files);
+/* By two looks at a job that runs. An error where neither RAS nor step records tell of it. */
+MUST_USE bool print_hang_of_live_job(const struct live_question *question,
+                                     const struct hang_report *wanted, struct error *error);
 
 /* `flopledger run --tensorboard FOLDER`: event files that grow while a program is recorded. It
  * reads what the recorder writes, in a thread of this process: the recorded program knows nothing
@@ -162,20 +164,30 @@ void live_tensorboard_finish(struct live_tensorboard *live);
 MUST_USE bool measure_device(struct results *results, const char *path, const char *kind,
                              struct error *error);
 
-/* ---- reads the traces of one run and profiles all ranks together ---- */
+/* ---- `flopledger compare` ---- */
 
-struct profile_reading {
-    struct attribution_options plan;
-    unsigned threads;
+struct comparison_report {
+    struct page_settings page;
+    struct attribution_options attribution;
+    int64_t top;     /* as it was given; -1: not */
+    int64_t threads; /* 0: one for each core */
     bool shows_progress;
-    const char *name;        /* "A": of the run, in what is said of its files */
-    struct results *results; /* files of a folder that cannot be used become its problems */
+    bool only_significant;
+    const char *const *conditions; /* [condition_count] of --fail-if */
+    size_t condition_count;
 };
 
-/* Sets `profile`, zeroed, to what the file or folder `operand` holds. */
-MUST_USE bool read_run_profile(struct run_profile *profile, struct files_read *outcome,
-                               char *operand, const struct profile_reading *reading,
+/* Errors (ERROR_USAGE): a condition that is none. */
+MUST_USE bool check_conditions(const struct comparison_report *wanted, struct error *error);
+
+/* Prints what changed from the run operands[0] to operands[1]. ERROR_CONDITION or ERROR_UNDECIDED,
+ * behind the page, where the conditions say so. */
+MUST_USE bool compare_two_runs(char **operands, const struct comparison_report *wanted,
                                struct error *error);
+
+/* Prints the plan operands[0] beside the run operands[1]. */
+MUST_USE bool compare_with_plan(char **operands, const struct comparison_report *wanted,
+                                struct error *error);
 
 /* ---- a window of full recording that a running job is asked for ---- */
 
@@ -213,6 +225,19 @@ MUST_USE bool trace_request_tell(const struct trace_request *request, struct err
 /* What this program was built with and has at hand: `flopledger --version --verbose`. */
 
 void write_program_parts(FILE *output);
+
+/* ---- `flopledger help PAGE` ---- */
+
+struct spelling;
+
+/* All pages by folder, each with its title. */
+void write_help_pages(FILE *output);
+
+/* Writes the page of this name ("ettr", "how-to/ettr" or "docs/how-to/ettr.md"), its links to other
+ * pages as names of theirs; a word of the field leads to its metric. False where there is none; the
+ * nearest name is then taken into `best`, in the arena. Where several folders have a page of the
+ * name, the first of how-to, metrics, formats, tutorials. */
+bool write_help_page(FILE *output, const char *name, struct arena *arena, struct spelling *best);
 
 /* ---- what a model costs by its config.json, and what its run will take ---- */
 

@@ -7,7 +7,6 @@
 #include "cost/efficiency/peak_choice.h"
 #include "live/live_source.h"
 #include "readers/step_record/job_records.h"
-#include "trace/ras_status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,19 +46,5 @@ MUST_USE bool watched_job_open(struct watched_job *job, const char *given, const
 void watched_job_look(struct watched_job *job, struct live_samples *samples);
 
 void watched_job_clear(struct watched_job *job);
-
-/* What `flopledger ranks --live` asks. */
-struct live_question {
-    const char *given; /* as of find_running_capture */
-    const char *ras;   /* the address of NCCL's RAS; NULL: as NCCL itself */
-    double apart_s;    /* between two looks */
-    bool reads_stacks; /* of ranks on this machine that end no step */
-};
-
-/* Fills `job`, which lives as long as `arena`; `records` must be zeroed. An error where neither RAS
- * nor step records tell of it. */
-MUST_USE bool look_at_live_job(struct live_job *job, struct arena *arena,
-                               struct job_records *records, const struct live_question *question,
-                               struct error *error);
 
 #endif

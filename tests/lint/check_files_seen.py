@@ -27,7 +27,7 @@ NEED_NOT = {
     "cost/flops/user_formula.c": "a file of an option: session_question.files",
     "pipeline/answer_cache.c": "the answers themselves",
     "pipeline/capture_run.c": "finds the files, before the question is asked; recording",
-    "pipeline/dump_files.c": "the command ranks keeps no answer",
+    "pipeline/hang_report.c": "the command ranks keeps no answer",
     "pipeline/file_content.c": "which files are of which kind: before the question is asked",
     "pipeline/file_kind.c": "what an error says of a file: errors are not kept",
     "pipeline/fleet_export.c": "output",

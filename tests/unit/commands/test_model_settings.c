@@ -1,5 +1,5 @@
 /* Times and peaks as people write them. */
-#include "commands/peak_options.h"
+#include "commands/attribution_options.h"
 #include "pipeline/model_settings.h"
 
 #include <setjmp.h>

@@ -1,6 +1,9 @@
-/* The options of the commands that record: run, attach; labels of export, too. */
-#ifndef FLOPLEDGER_COMMANDS_CAPTURE_OPTIONS_H
-#define FLOPLEDGER_COMMANDS_CAPTURE_OPTIONS_H
+/* The options of the commands that record or watch a job: run, attach, top, serve; labels of
+ * export, too. */
+#ifndef FLOPLEDGER_COMMANDS_RECORDING_OPTIONS_H
+#define FLOPLEDGER_COMMANDS_RECORDING_OPTIONS_H
+
+#include "commands/attribution_options.h"
 
 /* Lines of an option table for a struct of settings `type`: the bool `field` for the shapes of
  * inputs, the texts for the folder and the name, the bool for the report at the end. */
@@ -29,5 +32,18 @@
         PARSED_OPTION(                                                                      \
             "on-bytes", offsetof(type, field.bytes), "BYTES", byte_limit,                   \
             "and at most so many bytes of their traces on each rank: 500M (default: 1G)")
+
+/* Lines of an option table for a struct of settings `type` that has a struct peak_settings `peaks`
+ * and two texts, root and ras. */
+#define WATCHED_PEAK_OPTION(type)                              \
+    PARSED_OPTION(                                             \
+        "peak", offsetof(type, peaks), "TFLOPS[:DTYPE]", peak, \
+        "dense peak of the device, for the MFU (default: that of the device in the trace)")
+#define WATCHED_ROOT_OPTION(type)                       \
+    TEXT_OPTION("root", offsetof(type, root), "FOLDER", \
+                "read /proc and /sys below FOLDER, as a container may have the machine's")
+#define WATCHED_RAS_OPTION(type)                       \
+    TEXT_OPTION("ras", offsetof(type, ras), "ADDRESS", \
+                "ask NCCL's RAS every 10 s, too: 'localhost' is where NCCL has it (port 28028)")
 
 #endif
