@@ -112,8 +112,10 @@ bool parse_convention(const char *text, void *field)
     return *convention != NULL;
 }
 
-bool resolve_device(struct peak_settings *peaks, const struct device_option *device,
-                    const char *device_name, struct error *error)
+/* Puts the name of the device into the settings; an error where it is none of the table and no peak
+ * stands in its place. */
+static bool resolve_device(struct peak_settings *peaks, const struct device_option *device,
+                           const char *device_name, struct error *error)
 {
     static const struct device_hints nothing_more;
     const char *name = device_name ? device_name : device->name;

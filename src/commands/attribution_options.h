@@ -52,11 +52,6 @@ MUST_USE bool rates_option_read(struct rates_option *option, struct peak_setting
                                 struct error *error);
 void rates_option_clear(struct rates_option *option);
 
-/* Puts the name of the device into the settings; an error where it is none of the table and no peak
- * stands in its place. */
-MUST_USE bool resolve_device(struct peak_settings *peaks, const struct device_option *device,
-                             const char *device_name, struct error *error);
-
 struct attribution_settings {
     struct step_range steps;
     int window; /* index in window_names */

@@ -95,7 +95,8 @@ static int help_width(int width)
     return width > HELP_WIDTH_MAX ? HELP_WIDTH_MAX : width < 40 ? 40 : width;
 }
 
-void write_option_syntax(char *buffer, size_t size, const struct option *option)
+/* "-n, --top N", "--no-progress": how an option is typed. */
+static void write_option_syntax(char *buffer, size_t size, const struct option *option)
 {
     char letter[8] = "";
 

@@ -54,9 +54,6 @@ extern const struct option no_options[];
 /* Options every command has; the table ends with an all-zero entry. */
 extern const struct option common_options[];
 
-/* "-n, --top N", "--no-progress": how an option is typed. */
-void write_option_syntax(char *buffer, size_t size, const struct option *option);
-
 /* What the program ends with; the table ends with an all-zero entry. */
 struct exit_code {
     const char *number;

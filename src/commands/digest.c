@@ -7,6 +7,7 @@
 #include "commands/command.h"
 #include "commands/page_options.h"
 #include "pipeline/output_place.h"
+#include "pipeline/read_ranks.h"
 #include "pipeline/session.h"
 #include "ranks/digest_file.h"
 

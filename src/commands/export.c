@@ -8,6 +8,7 @@
 #include "pipeline/export_chrome.h"
 #include "pipeline/exported_results.h"
 #include "pipeline/fleet_export.h"
+#include "pipeline/read_ranks.h"
 #include "pipeline/session.h"
 
 #include <stddef.h>

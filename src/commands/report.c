@@ -5,6 +5,7 @@
 #include "commands/page_options.h"
 #include "cost/architectures/read_architecture.h"
 #include "output/reports/write_report.h"
+#include "pipeline/read_ranks.h"
 #include "pipeline/session.h"
 #include "pipeline/subcommands.h"
 #include "ranks/rank_layout.h"

@@ -167,7 +167,7 @@ const struct path_group_description path_groups[PATH_GROUP_COUNT] = {
 
 /* The same order as the accounts of the ledger, so that a kind's time on the path can be held
  * against its account. */
-enum path_kind path_kind_of_device(enum kernel_class class)
+static enum path_kind path_kind_of_device(enum kernel_class class)
 {
     if (class == KERNEL_COMMUNICATION)
         return PATH_COMMUNICATION;
@@ -176,7 +176,7 @@ enum path_kind path_kind_of_device(enum kernel_class class)
     return kernel_class_is_matrix(class) ? PATH_MATRIX : PATH_OTHER_COMPUTE;
 }
 
-enum path_kind path_kind_of_host(enum host_class class)
+static enum path_kind path_kind_of_host(enum host_class class)
 {
     static const enum path_kind kinds[HOST_CLASS_COUNT] = {
         [HOST_DATA] = PATH_DATA,

@@ -48,10 +48,6 @@ extern const struct path_kind_description path_kinds[PATH_KIND_COUNT];
 
 extern const struct path_group_description path_groups[PATH_GROUP_COUNT];
 
-enum path_kind path_kind_of_device(enum kernel_class class);
-
-enum path_kind path_kind_of_host(enum host_class class);
-
 /* A piece of the path, on the trace's own clock. */
 struct path_link {
     int64_t start_ns;

@@ -26,15 +26,6 @@ void live_add(struct live_samples *samples, const struct live_family *family, do
                                    .value = value});
 }
 
-void live_add_numbered(struct live_samples *samples, const struct live_family *family, double value,
-                       const char *label, int64_t number)
-{
-    char text[24];
-
-    snprintf(text, sizeof text, "%" PRId64, number);
-    live_add(samples, family, value, (struct live_label){label, text}, (struct live_label){0});
-}
-
 void live_note(struct live_samples *samples, const char *format, ...)
 {
     char text[512];

@@ -46,10 +46,6 @@ struct live_samples {
 void live_add(struct live_samples *samples, const struct live_family *family, double value,
               struct live_label first, struct live_label second);
 
-/* With the label of the number alone: "0" of rank 0. */
-void live_add_numbered(struct live_samples *samples, const struct live_family *family, double value,
-                       const char *label, int64_t number);
-
 /* Once each. */
 void live_note(struct live_samples *samples, const char *format, ...) PRINTF_LIKE(2, 3);
 

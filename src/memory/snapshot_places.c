@@ -21,7 +21,8 @@ static const char *const library_paths[] = {
     "/torch/_tensor.py", "/torch/profiler/",
 };
 
-bool is_python_frame(const struct memory_snapshot *snapshot, const struct snapshot_frame *frame)
+static bool is_python_frame(const struct memory_snapshot *snapshot,
+                            const struct snapshot_frame *frame)
 {
     const char *file = snapshot_text(snapshot, frame->file);
     size_t length = strlen(file);

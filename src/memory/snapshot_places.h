@@ -43,7 +43,6 @@ uint32_t place_of_life(const struct snapshot_places *places, const struct memory
 
 /* Whether the frame is a line of Python, and not of an installed library. */
 bool is_user_frame(const struct memory_snapshot *snapshot, const struct snapshot_frame *frame);
-bool is_python_frame(const struct memory_snapshot *snapshot, const struct snapshot_frame *frame);
 
 /* The last part of a path, and the last two: "attention.py", "model/attention.py". */
 const char *file_name(const char *path);

@@ -10,6 +10,7 @@
 #include "output/results/metrics.h"
 #include "pipeline/read_files.h"
 #include "pipeline/subcommands.h"
+#include "ranks/hang/flight_causes.h"
 #include "readers/flight_recorder/read_flight_dump.h"
 #include "sections/hang/flight_sections.h"
 

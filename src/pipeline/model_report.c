@@ -1,4 +1,5 @@
 /* `flopledger flops --model`: what a model costs by its config.json alone. */
+#include "cost/architectures/model_memory.h"
 #include "cost/architectures/read_architecture.h"
 #include "cost/architectures/serving_cost.h"
 #include "cost/devices/find_device_peak.h"
@@ -6,7 +7,6 @@
 #include "pipeline/subcommands.h"
 #include "sections/model/convention_table.h"
 #include "sections/model/model_sections.h"
-#include "sections/model/serving_sections.h"
 
 #include <math.h>
 #include <stdlib.h>

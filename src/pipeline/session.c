@@ -2,6 +2,7 @@
 #include "pipeline/session.h"
 
 #include "base/io/files_seen.h"
+#include "pipeline/read_ranks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "ranks/ranks_path.h"
 
 #include "base/core/invariant.h"
+#include "ranks/rank_clocks.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #include "base/core/attributes.h"
 #include "base/core/invariant.h"
 #include "base/io/input_stream.h"
-#include "base/pickle/pickle_from_json.h"
+#include "base/pickle/pickle_tree.h"
 #include "ranks/hang/flight_causes.h"
 #include "readers/flight_recorder/read_flight_dump.h"
 

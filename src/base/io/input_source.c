@@ -183,7 +183,10 @@ struct unpacker *unpacker_new(enum unpacker_kind kind)
     return unpacker;
 }
 
-enum unpacker_result unpacker_run(struct unpacker *unpacker, struct unpacker_buffers *buffers)
+/* Unpacks until the input or the room for output ends. Members and frames that follow each other
+ * are one text. */
+static enum unpacker_result unpacker_run(struct unpacker *unpacker,
+                                         struct unpacker_buffers *buffers)
 {
     for (;;) {
         size_t input_before = buffers->input_left;

@@ -35,10 +35,6 @@ enum unpacker_result {
 /* Ends the program when memory is out. */
 struct unpacker *unpacker_new(enum unpacker_kind kind);
 
-/* Unpacks until the input or the room for output ends. Members and frames that follow each other
- * are one text. */
-enum unpacker_result unpacker_run(struct unpacker *unpacker, struct unpacker_buffers *buffers);
-
 /* What was read from a pipe, kept while that is little: so much is enough to know a file by. */
 enum { INPUT_PIPE_BYTES_MAX = 1 << 20 };
 

@@ -1,8 +1,7 @@
 /* JSON as a tree of plain data. */
-#include "base/pickle/pickle_from_json.h"
-
 #include "base/json/json_tree.h"
 #include "base/pickle/pickle_build.h"
+#include "base/pickle/pickle_tree.h"
 
 #include <stdlib.h>
 #include <string.h>

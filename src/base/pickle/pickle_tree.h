@@ -60,6 +60,11 @@ struct pickle_items {
 MUST_USE bool pickle_tree_read(struct pickle_tree *tree, struct input_stream *input,
                                struct error *error);
 
+/* Reads `length` bytes of JSON; `tree` must be zeroed: objects are dicts, arrays lists, null None.
+ * Errors (ERROR_INPUT): no JSON, nested too deep. */
+MUST_USE bool pickle_tree_from_json(struct pickle_tree *tree, const char *text, size_t length,
+                                    struct error *error);
+
 /* Whether these first bytes of a file may begin a pickle of a list, tuple or dict. */
 bool looks_like_pickle(const char *head, size_t length);
 
@@ -86,11 +91,8 @@ uint32_t pickle_sequence_id(struct pickle_value value);
 /* No items where it is neither list, tuple, set nor dict. */
 struct pickle_items pickle_items(const struct pickle_tree *tree, struct pickle_value value);
 
-/* The member of a dict by the id of its key's text; PICKLE_NOTHING where there is none. Of twins
- * the last one counts, as in Python. */
-struct pickle_value pickle_member(const struct pickle_tree *tree, struct pickle_value dict,
-                                  uint32_t key);
-/* The same by the text itself. */
+/* The member of a dict by its key's text; PICKLE_NOTHING where there is none. Of twins the last one
+ * counts, as in Python. */
 struct pickle_value pickle_named(const struct pickle_tree *tree, struct pickle_value dict,
                                  const char *key);
 

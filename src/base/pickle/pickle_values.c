@@ -292,8 +292,8 @@ struct pickle_items pickle_items(const struct pickle_tree *tree, struct pickle_v
     };
 }
 
-struct pickle_value pickle_member(const struct pickle_tree *tree, struct pickle_value dict,
-                                  uint32_t key)
+static struct pickle_value pickle_member(const struct pickle_tree *tree, struct pickle_value dict,
+                                         uint32_t key)
 {
     struct pickle_value wanted = pickle_make(TAG_TEXT, key);
     struct pickle_items items = pickle_items(tree, dict);

@@ -99,10 +99,6 @@ const char *config_class(const struct config_keys *config);
 /* How many labels a classifier has: num_labels, the members of id2label, or 2. */
 int64_t config_labels(struct config_keys *config);
 
-/* What the class of this model_type in transformers takes where `key` is left out: its default, or
- * `otherwise`. */
-int64_t config_default_or(struct config_keys *config, const char *key, int64_t otherwise);
-
 /* Is layer `index` of this type by layer_types? `otherwise` without that list, whose types must be
  * two of those known: "full_attention", and `type`. */
 bool config_layer_is(struct config_keys *config, int64_t index, const char *type, bool otherwise);

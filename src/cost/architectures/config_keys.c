@@ -82,10 +82,12 @@ static bool must_be_given(const struct config_keys *config, const char *key)
     return false;
 }
 
-/* transformers leaves out of a nested config what is its class's default; the table has those
+/* What the class of this model_type in transformers takes where `key` is left out: its default, or
+ * `otherwise`.
+ * transformers leaves out of a nested config what is its class's default; the table has those
  * of the known classes. For a whole config.json the main sizes must be there: with their
  * defaults an empty file would be a model. */
-int64_t config_default_or(struct config_keys *config, const char *key, int64_t otherwise)
+static int64_t config_default_or(struct config_keys *config, const char *key, int64_t otherwise)
 {
     if (json_member(config->root, key) || must_be_given(config, key))
         return otherwise;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* "LlamaModel" has no logits; "GPT2LMHeadModel" ends with Model and has. */
-bool is_bare_model(const char *class_name)
+static bool is_bare_model(const char *class_name)
 {
     size_t length = class_name ? strlen(class_name) : 0;
 

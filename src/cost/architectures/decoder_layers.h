@@ -28,7 +28,4 @@ int64_t head_size_of(struct config_keys *config, const struct architecture *arch
 /* Biases of the projections of queries, keys and values. */
 int64_t qkv_biases(const struct layer_kind *kind);
 
-/* The class says that there are no logits: "LlamaModel", not "LlamaForCausalLM". */
-bool is_bare_model(const char *class_name);
-
 #endif

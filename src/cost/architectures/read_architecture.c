@@ -28,7 +28,8 @@ static const struct model_family *find_family(const char *model_type, const char
     return NULL;
 }
 
-void list_model_types(char *text, size_t size)
+/* "bert, deepseek_v2, ...": for messages. */
+static void list_model_types(char *text, size_t size)
 {
     size_t used = 0;
 

@@ -18,7 +18,4 @@ MUST_USE bool architecture_from_config(struct architecture *architecture,
                                        const struct json_node *config, const char *where,
                                        struct error *error);
 
-/* "bert, deepseek_v2, ...": for messages. */
-void list_model_types(char *text, size_t size);
-
 #endif

@@ -4,6 +4,7 @@
 #define FLOPLEDGER_COST_EFFICIENCY_WORK_TOTALS_H
 
 #include "cost/efficiency/efficiency.h"
+#include "cost/efficiency/matrix_calls.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -132,7 +132,7 @@ bool is_communication_op(const char *name)
 }
 
 /* Ranges that only call others: their missing formula is no gap. */
-bool is_framework_range(const char *name)
+static bool is_framework_range(const char *name)
 {
     static const char *const prefixes[] = {"nn:",
                                            "autograd::",

@@ -53,10 +53,6 @@ void leave_out_sparse(struct counted_ops *ops, const struct trace *trace, const 
 /* Collectives and what wraps them: they move data between ranks, and are no gap in the count. */
 bool is_communication_op(const char *name);
 
-/* Framework ranges that compute nothing themselves: autograd nodes, profiler steps, module marks.
- */
-bool is_framework_range(const char *name);
-
 /* The range around the code that torch.compile made of a region. */
 bool is_compiled_code(const char *name);
 

@@ -154,7 +154,8 @@ static void chrome_tracks_write_text(FILE *output, const char *text)
     json_text(&json, NULL, text);
 }
 
-void chrome_write_time(FILE *output, int64_t ns)
+/* Microseconds with three decimals, exactly. */
+static void chrome_write_time(FILE *output, int64_t ns)
 {
     uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
 

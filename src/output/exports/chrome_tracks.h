@@ -33,9 +33,6 @@ struct chrome_place {
 void chrome_write_tracks(FILE *output, const struct chrome_source *source,
                          const struct chrome_place *place, const char *category);
 
-/* Microseconds with three decimals, exactly. */
-void chrome_write_time(FILE *output, int64_t ns);
-
 /* From the first kernel of a module to the last one before another's. The outermost slice is a
  * phase of training, those in it modules from the model down. */
 struct module_slice {

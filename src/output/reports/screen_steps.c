@@ -250,7 +250,8 @@ static const char *words_of(const char *id, bool is_cpu)
     return NULL;
 }
 
-double screen_uncosted_share(const struct screen_builder *builder)
+/* How much of the matmul time has no FLOPs or no peak, from 0 to 1. */
+static double screen_uncosted_share(const struct screen_builder *builder)
 {
     const struct table *ledger = find_table(find_section(builder->rank, "step_ledger"), "ledger");
     struct value matrix, uncosted;

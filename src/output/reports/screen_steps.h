@@ -49,9 +49,6 @@ void screen_tell_trigger(struct screen_builder *builder);
 /* Of each row of --what-if: how long a step would take. `changes` may be NULL. */
 void screen_answer_what_if(struct screen_builder *builder, const struct table *changes);
 
-/* How much of the matmul time has no FLOPs or no peak, from 0 to 1. */
-double screen_uncosted_share(const struct screen_builder *builder);
-
 /* "MFU ", or "MFU at least " where more than a hundredth of the matmul time could add to it. */
 const char *screen_mfu_title(const struct screen_builder *builder);
 

@@ -6,7 +6,7 @@
 #include "base/core/invariant.h"
 #include "base/io/input_stream.h"
 #include "base/io/whole_file.h"
-#include "base/pickle/pickle_from_json.h"
+#include "base/pickle/pickle_tree.h"
 #include "base/text/owned_text.h"
 #include "readers/flight_recorder/flight_entry_reader.h"
 

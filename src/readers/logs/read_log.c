@@ -208,11 +208,6 @@ struct log_walk {
     bool is_format_weak; /* told by a line that several programs write */
 };
 
-const struct log_format *const *all_log_formats(void)
-{
-    return formats;
-}
-
 /* Times of no known day: one that goes back by half a day or more is of the next. */
 static int64_t with_day(struct log_reading *reading, int64_t time_of_day_ns)
 {

@@ -29,9 +29,6 @@ struct log_outcome {
     bool is_broken;     /* packed text that ends too early, or with something else behind it */
 };
 
-/* NULL-terminated, in the order of list.def. */
-const struct log_format *const *all_log_formats(void);
-
 /* The format that the beginning of a file is of; NULL where no line tells. */
 const struct log_format *log_format_of_head(struct input_window head);
 

@@ -29,9 +29,6 @@ struct stats_report {
                  enum kernel_name_form form, struct error *error);
 };
 
-/* NULL-terminated, in the order of list.def. */
-const struct stats_report *const *all_stats_reports(void);
-
 /* "cuda_gpu_kern_sum" or "cuda_gpu_kern_sum:base"; NULL with `error` set (ERROR_USAGE, with the
  * nearest name) where there is none. */
 const struct stats_report *find_stats_report(const char *text, enum kernel_name_form *form,

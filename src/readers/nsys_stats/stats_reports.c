@@ -16,11 +16,6 @@ static const struct stats_report *const reports[] = {
     NULL,
 };
 
-const struct stats_report *const *all_stats_reports(void)
-{
-    return reports;
-}
-
 static bool read_form(const char *text, enum kernel_name_form *form)
 {
     *form = KERNEL_NAME_FULL;

@@ -47,7 +47,7 @@ bool xplane_is_ops(struct proto_bytes line_name)
     return proto_text_is(line_name, "XLA Ops");
 }
 
-bool xplane_is_async_ops(struct proto_bytes line_name)
+static bool xplane_is_async_ops(struct proto_bytes line_name)
 {
     return proto_text_is(line_name, "Async XLA Ops");
 }

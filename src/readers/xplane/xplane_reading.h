@@ -252,6 +252,5 @@ bool xplane_device_of(struct proto_bytes plane_name, struct xplane_device *devic
 /* Lines in which a device works: streams, else XLA Ops. */
 bool xplane_is_stream(struct proto_bytes line_name);
 bool xplane_is_ops(struct proto_bytes line_name);
-bool xplane_is_async_ops(struct proto_bytes line_name);
 
 #endif

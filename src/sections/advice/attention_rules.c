@@ -1,5 +1,6 @@
 /* Advice on attention that is spelled out, priced by what one fused kernel would leave of it. */
 #include "base/text/format.h"
+#include "cost/efficiency/matrix_calls.h"
 #include "ledger/step_finder.h"
 #include "sections/advice/attention_scores.h"
 #include "sections/advice/call_site.h"

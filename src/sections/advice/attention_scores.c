@@ -3,6 +3,7 @@
 
 #include "base/core/array.h"
 #include "base/core/invariant.h"
+#include "cost/efficiency/matrix_calls.h"
 #include "cost/flops/op_call.h"
 
 #include <stdlib.h>

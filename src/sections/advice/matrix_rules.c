@@ -2,6 +2,7 @@
 #include "base/text/format.h"
 #include "cost/devices/device_peak.h"
 #include "cost/devices/find_device_peak.h"
+#include "cost/efficiency/matrix_calls.h"
 #include "ledger/step_finder.h"
 #include "sections/advice/call_site.h"
 #include "sections/advice/claim.h"

@@ -18,7 +18,8 @@ static const struct optimizer_options known[] = {
 #undef OPTIMIZER
 };
 
-struct optimizer_options optimizer_options_of(const char *range)
+/* Of the range "Optimizer.step#AdamW.step". */
+static struct optimizer_options optimizer_options_of(const char *range)
 {
     const char *class = range + strlen(range_start);
     size_t length;

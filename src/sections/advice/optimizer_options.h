@@ -13,9 +13,6 @@ struct optimizer_options {
     bool has_foreach;
 };
 
-/* Of the range "Optimizer.step#AdamW.step". */
-struct optimizer_options optimizer_options_of(const char *range);
-
 /* Of the optimizer whose ranges take most time in the steps. */
 struct optimizer_options longest_optimizer(const struct advice_case *advice);
 

@@ -2,6 +2,7 @@
 #ifndef FLOPLEDGER_SECTIONS_ADVICE_PRODUCT_ROOF_H
 #define FLOPLEDGER_SECTIONS_ADVICE_PRODUCT_ROOF_H
 
+#include "cost/efficiency/matrix_calls.h"
 #include "sections/advice/advice_rule.h"
 
 /* Nanoseconds in which the device can read and write what the call needs, each byte once, where

@@ -3,6 +3,7 @@
 #include "base/core/invariant.h"
 #include "base/core/search.h"
 #include "base/text/format.h"
+#include "cost/efficiency/matrix_calls.h"
 #include "cost/flops/op_call.h"
 #include "ledger/step_finder.h"
 #include "sections/advice/call_site.h"

@@ -1,5 +1,6 @@
 /* Time of each step in matrix products, by their sizes alone: torch.compile calls another operator
  * for the same product, or the transposed one, and that is no other work. */
+#include "cost/efficiency/matrix_calls.h"
 #include "cost/flops/product_sizes.h"
 #include "cost/flops/saturating.h"
 #include "ledger/step_finder.h"

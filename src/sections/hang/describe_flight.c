@@ -1,4 +1,5 @@
 /* What the flight recorders of a job say, in sections. */
+#include "ranks/hang/flight_causes.h"
 #include "sections/hang/flight_sections.h"
 #include "sections/hang/flight_text.h"
 

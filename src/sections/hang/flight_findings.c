@@ -1,5 +1,6 @@
 /* What holds up a job, in sentences. */
 #include "base/text/format.h"
+#include "ranks/hang/flight_causes.h"
 #include "sections/hang/flight_sections.h"
 #include "sections/hang/flight_text.h"
 

@@ -15,7 +15,9 @@ struct stream_launches {
     uint32_t count;
 };
 
-uint8_t *find_first_of_launch(const struct trace *trace)
+/* By index in trace->device: the event is the first on its stream that its launch call put there.
+ * free() it. */
+static uint8_t *find_first_of_launch(const struct trace *trace)
 {
     uint8_t *is_first = large_array_new(trace->device_count * sizeof *is_first);
     uint32_t *first_track = large_array_new(trace->host_count * sizeof *first_track); /* by launch:

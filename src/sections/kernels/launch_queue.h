@@ -23,8 +23,4 @@ struct stream_queue {
  * free() the result. */
 struct stream_queue *measure_launch_queues(const struct analysis_input *input, uint32_t *count);
 
-/* By index in trace->device: the event is the first on its stream that its launch call put there.
- * free() it. */
-uint8_t *find_first_of_launch(const struct trace *trace);
-
 #endif

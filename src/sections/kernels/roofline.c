@@ -1,5 +1,6 @@
 /* Which work is bound by arithmetic, which by memory, and how near is it to its roof? */
 #include "base/core/apportion.h"
+#include "cost/efficiency/matrix_calls.h"
 #include "sections/analysis.h"
 #include "sections/measured_clock.h"
 #include "sections/shape_text.h"

@@ -4,6 +4,7 @@
 #include "base/core/saturated.h"
 #include "base/text/format.h"
 #include "cost/efficiency/efficiency.h"
+#include "cost/efficiency/matrix_calls.h"
 #include "cost/efficiency/work_totals.h"
 #include "cost/flops/op_call.h"
 #include "output/results/metrics.h"

@@ -1,5 +1,6 @@
 /* What would other tools print as the MFU of this run? */
 #include "base/text/format.h"
+#include "cost/efficiency/matrix_calls.h"
 #include "ledger/step_finder.h"
 #include "sections/analysis.h"
 #include "sections/model/convention_table.h"

@@ -9,7 +9,8 @@ static struct value figure(double number, struct value value)
     return number > 0.0 ? value : value_not_known(why_no_figure);
 }
 
-struct value peak_value(const struct device_peak *device, enum peak_type type)
+/* The peak of one type in TFLOP/s: UNIT_NONE where the device has no unit for it. */
+static struct value peak_value(const struct device_peak *device, enum peak_type type)
 {
     switch (device_peak_state(device, type)) {
     case PEAK_KNOWN:

@@ -6,9 +6,6 @@
 #include "cost/devices/measured_rates.h"
 #include "output/results/results.h"
 
-/* The peak of one type in TFLOP/s: UNIT_NONE where the device has no unit for it. */
-struct value peak_value(const struct device_peak *device, enum peak_type type);
-
 /* One device, and `how` it was found. */
 struct section *describe_device_peak(struct results *results, const struct device_peak *device,
                                      const char *how);

@@ -1,6 +1,7 @@
 /* How much of the device's peak does the model's own arithmetic use? */
 #include "base/core/apportion.h"
 #include "base/text/format.h"
+#include "cost/efficiency/matrix_calls.h"
 #include "output/results/metrics.h"
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"

@@ -2,6 +2,7 @@
 #include "sections/model/model_sections.h"
 
 #include "cost/architectures/architecture_cost.h"
+#include "cost/architectures/model_memory.h"
 #include "sections/model/convention_table.h"
 
 #include <stdbool.h>

@@ -155,8 +155,8 @@ static void add_time_numbers(struct results *results, struct section *section,
     }
 }
 
-void add_cost_numbers(struct results *results, struct section *section,
-                      const struct module_cost_view *view)
+static void add_cost_numbers(struct results *results, struct section *section,
+                             const struct module_cost_view *view)
 {
     module_cost_sections_add_number(results, section, "steps", "steps", value_count(view->steps));
     note_last(section, view->step_note);

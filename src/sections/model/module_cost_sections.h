@@ -27,8 +27,6 @@ struct module_cost_view {
 struct section *describe_module_costs(struct results *results, const struct module_cost_view *view);
 
 /* Parts of it. */
-void add_cost_numbers(struct results *results, struct section *section,
-                      const struct module_cost_view *view);
 void add_module_table(struct results *results, struct section *section,
                       const struct module_cost_view *view);
 void add_depth_table(struct results *results, struct section *section,
@@ -40,8 +38,5 @@ void add_op_tables(struct results *results, struct section *section,
 struct value flops_per_step(const struct module_cost_view *view, int64_t flops);
 struct value time_per_step(const struct module_cost_view *view, int64_t ns);
 struct value count_per_step(const struct module_cost_view *view, int64_t count);
-
-/* Modules, children sorted as the view asks, parents before children; [tree.count]. free() it. */
-uint32_t *sorted_modules(const struct module_cost_view *view);
 
 #endif

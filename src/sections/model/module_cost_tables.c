@@ -315,7 +315,8 @@ static void walk_sorted(const struct module_cost_view *view, uint32_t *order)
     free(all);
 }
 
-uint32_t *sorted_modules(const struct module_cost_view *view)
+/* Modules, children sorted as the view asks, parents before children; [tree.count]. free() it. */
+static uint32_t *sorted_modules(const struct module_cost_view *view)
 {
     const struct module_tree *tree = &view->costs->tree;
     uint32_t *order = require_memory(calloc(tree->count + (size_t)1, sizeof *order));

@@ -1,4 +1,5 @@
 /* Samples and tokens of a pass, as the recorder or the model's embedding tells them. */
+#include "cost/plan/scaled_shapes.h"
 #include "sections/model/scaled_parts.h"
 #include "sections/model/trained_batch.h"
 #include "trace/recorder_words.h"

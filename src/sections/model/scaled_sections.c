@@ -1,4 +1,5 @@
 /* What `flopledger plan --from` says: the planned step, and its parts beside the recorded ones. */
+#include "cost/plan/scaled_shapes.h"
 #include "output/results/metrics.h"
 #include "sections/model/scaled_parts.h"
 

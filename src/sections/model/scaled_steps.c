@@ -4,6 +4,7 @@
 #include "cost/flops/count_flops.h"
 #include "cost/flops/product_sizes.h"
 #include "cost/plan/plan_operators.h"
+#include "cost/plan/scaled_shapes.h"
 #include "ledger/collective_call.h"
 #include "ledger/step_finder.h"
 #include "sections/model/scaled_parts.h"

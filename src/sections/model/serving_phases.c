@@ -3,7 +3,7 @@
 #include "cost/architectures/serving_cost.h"
 #include "ledger/serving_range.h"
 #include "sections/analysis.h"
-#include "sections/model/serving_sections.h"
+#include "sections/model/model_sections.h"
 #include "sections/tally.h"
 
 #include <math.h>

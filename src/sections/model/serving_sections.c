@@ -1,7 +1,6 @@
 /* What `flopledger flops --model --phase` says of one step of an inference server. */
-#include "sections/model/serving_sections.h"
-
 #include "base/text/format.h"
+#include "sections/model/model_sections.h"
 
 #include <math.h>
 

@@ -9,7 +9,8 @@
 
 static const struct op_choice everything = {.data_rank = -1, .stage = -1};
 
-double pipeline_replay_error(const struct pipeline_costs *costs)
+/* (recorded - replayed) / replayed: what the graph does not explain. */
+static double pipeline_replay_error(const struct pipeline_costs *costs)
 {
     return (costs->recorded.mean_ns - costs->replayed.mean_ns) / costs->replayed.mean_ns;
 }

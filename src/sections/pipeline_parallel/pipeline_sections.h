@@ -21,8 +21,7 @@ struct pipeline_costs {
 /* Past this difference between recorded and replayed steps no estimate is given. */
 #define REPLAY_ERROR_MAX 0.02
 
-/* (recorded - replayed) / replayed: what the graph does not explain. */
-double pipeline_replay_error(const struct pipeline_costs *costs);
+/* The graph leaves more than that of the recorded time unexplained. */
 bool pipeline_is_refused(const struct pipeline_costs *costs);
 
 /* `costs` must be zeroed. */

@@ -1,4 +1,5 @@
 /* How far the clocks of the ranks are apart, and how well that is known. */
+#include "ranks/rank_clocks.h"
 #include "sections/ranks/ranks_tables.h"
 
 #define CLOCKS_COLUMNS(COLUMN)                                                             \

@@ -14,9 +14,11 @@ static int64_t account_mean_ns(const struct rank_in_run *rank, unsigned account)
     return rank_mean_ns(rank, digest_account_ns(rank->digest, (enum account)account));
 }
 
-int64_t median_of_others_ns(const struct all_ranks *run, size_t rank,
-                            int64_t (*measure)(const struct rank_in_run *rank, unsigned account),
-                            unsigned account)
+/* The median of a time of all ranks but one. */
+static int64_t median_of_others_ns(const struct all_ranks *run, size_t rank,
+                                   int64_t (*measure)(const struct rank_in_run *rank,
+                                                      unsigned account),
+                                   unsigned account)
 {
     int64_t *others = zeroed_array(run->count, sizeof *others);
     size_t count = 0;

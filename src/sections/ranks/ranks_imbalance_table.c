@@ -1,8 +1,10 @@
 /* How unequal the ranks are: time, FLOPs and memory, the most beside the mean. */
 #include "base/core/invariant.h"
 #include "base/core/saturated.h"
+#include "base/core/search.h"
 #include "base/text/format.h"
-#include "ranks/routed_work.h"
+#include "ledger/collective_call.h"
+#include "ranks/all_ranks.h"
 #include "sections/ranks/ranks_tables.h"
 #include "sections/tally.h"
 
@@ -37,6 +39,98 @@ struct spread {
     uint32_t with_most;
     uint32_t known;
 };
+
+/* ---- work that all-to-all calls move: with a mixture of experts, what a rank's experts get ----
+ */
+
+/* What the call sends and receives; NULL: it does not tell. Exchanges are in order of their
+ * calls. */
+static const struct digest_exchange *exchange_of(const struct rank_digest *digest, uint32_t call)
+{
+    uint32_t low = LOWER_BOUND(i, 0, digest->exchange_count, digest->exchanges[i].call < call);
+
+    return low < digest->exchange_count && digest->exchanges[low].call == call
+               ? &digest->exchanges[low]
+               : NULL;
+}
+
+static const struct digest_exchange *exchange_of_member(const struct all_ranks *run,
+                                                        const struct join_member *member)
+{
+    return exchange_of(run->ranks[member->rank].digest, member->call);
+}
+
+/* The largest less the smallest part; false where a member does not tell its own, or is outside of
+ * the steps. */
+static bool measure_routed_spread(const struct all_ranks *run, const struct joined_call *join,
+                                  int64_t *sent, int64_t *received)
+{
+    int64_t most_sent = 0, most_received = 0, least_sent = INT64_MAX, least_received = INT64_MAX;
+
+    for (uint32_t i = 0; i < join->count; i++) {
+        const struct join_member *member = &run->joins.members[join->first + i];
+        const struct digest_exchange *exchange = exchange_of_member(run, member);
+
+        if (!exchange || run->ranks[member->rank].digest->calls[member->call].step < 0)
+            return false;
+        most_sent = exchange->sent_bytes > most_sent ? exchange->sent_bytes : most_sent;
+        least_sent = exchange->sent_bytes < least_sent ? exchange->sent_bytes : least_sent;
+        most_received =
+            exchange->received_bytes > most_received ? exchange->received_bytes : most_received;
+        least_received =
+            exchange->received_bytes < least_received ? exchange->received_bytes : least_received;
+    }
+    *sent = most_sent - least_sent;
+    *received = most_received - least_received;
+    return true;
+}
+
+/* Whichever side differs more between the ranks is the routed one: tokens are sent in unequal
+ * parts to experts (received differ) and come back (sent differ), and both are the same work
+ * of the experts. */
+static void add_routed_join(int64_t *bytes, const struct all_ranks *run,
+                            const struct joined_call *join)
+{
+    int64_t sent, received;
+
+    if (join->count < 2 || join->is_mismatched ||
+        !measure_routed_spread(run, join, &sent, &received))
+        return;
+    for (uint32_t i = 0; i < join->count; i++) {
+        const struct join_member *member = &run->joins.members[join->first + i];
+        const struct digest_exchange *exchange = exchange_of_member(run, member);
+        int64_t part = received >= sent ? exchange->received_bytes : exchange->sent_bytes;
+        int64_t *sum = &bytes[member->rank];
+
+        if (*sum < 0)
+            *sum = 0;
+        if (__builtin_add_overflow(*sum, part, sum))
+            *sum = INT64_MAX;
+    }
+}
+
+/* Fills bytes[run->count] with what was routed to each rank in its steps; -1 where no all-to-all of
+ * the rank tells what it sends and receives, on all ranks that are here. Of a collective that
+ * brings the ranks unequal parts, what a rank receives is routed to it; of one to which they
+ * contribute unequal parts, what it sends back. */
+static void sum_routed_bytes(int64_t *bytes, const struct all_ranks *run)
+{
+    for (uint32_t i = 0; i < run->count; i++)
+        bytes[i] = -1;
+    for (uint32_t i = 0; i < run->joins.join_count; i++)
+        add_routed_join(bytes, run, &run->joins.joins[i]);
+}
+
+static bool has_all_to_all(const struct all_ranks *run)
+{
+    for (uint32_t i = 0; i < run->count; i++)
+        for (uint32_t call = 0; call < run->ranks[i].digest->call_count; call++)
+            if (run->ranks[i].digest->calls[call].kind == COLLECTIVE_ALL_TO_ALL)
+                return true;
+    return false;
+}
+
+/* ---- the table ---- */
 
 static int64_t compute_of(const struct rank_in_run *rank)
 {

@@ -6,6 +6,7 @@
 #include "base/text/owned_text.h"
 #include "output/results/results.h"
 #include "ranks/all_ranks.h"
+#include "ranks/rank_clocks.h"
 #include "sections/ranks/ranks_tables.h"
 #include "sections/tally.h"
 

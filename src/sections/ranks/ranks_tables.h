@@ -77,11 +77,6 @@ struct ranks_culprit {
 struct ranks_culprit find_ranks_culprit(const struct all_ranks *run,
                                         const struct ranks_spread *spread);
 
-/* The median of a time of all ranks but one. */
-int64_t median_of_others_ns(const struct all_ranks *run, size_t rank,
-                            int64_t (*measure)(const struct rank_in_run *rank, unsigned account),
-                            unsigned account);
-
 /* "idles 22.8 ms per step with nothing recorded, the other rank 20.0 µs"; NULL where `rank` is not
  * the culprit or has no cause. */
 const char *culprit_cause(struct results *results, const struct all_ranks *run,

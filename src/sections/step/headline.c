@@ -38,7 +38,9 @@ static struct loss headline_largest_loss(const struct analysis_input *input)
     return worst;
 }
 
-const char *useful_share_text(struct results *results, const struct efficiency *efficiency)
+/* "31.2 %", or "at least 31.2 %" where part of the matrix time has no price; NULL where it is not
+ * known at all. */
+static const char *useful_share_text(struct results *results, const struct efficiency *efficiency)
 {
     int64_t total_ns = ledger_total_ns(efficiency->ledger);
     const struct matrix_time *matrix = &efficiency->total.time;

@@ -10,10 +10,6 @@
 const char *headline_of(struct results *results, const struct analysis_input *input,
                         const struct finding *most_expensive);
 
-/* "31.2 %", or "at least 31.2 %" where part of the matrix time has no price; NULL where it is not
- * known at all. */
-const char *useful_share_text(struct results *results, const struct efficiency *efficiency);
-
 /* "other compute: 39.4 % (4.667 s per window)": the largest part of what is neither useful
  * matrix work nor priced by a rule; NULL where it is nothing, or less than `least` of the time. */
 const char *largest_part_text(struct results *results, const struct analysis_input *input,

@@ -1,5 +1,5 @@
 #include "base/core/attributes.h"
-#include "base/pickle/pickle_from_json.h"
+#include "base/pickle/pickle_tree.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
