@@ -11,6 +11,8 @@
 
 static const char *const attention_names[] = {"flash", "flash1", "unfused", NULL};
 
+static const char *const dispatcher_names[] = {"deepep", "alltoall", NULL};
+
 static const char positive_number_accepted[] = "a number of more than 0 (12.5)";
 
 static const char batch_change_accepted[] =
@@ -101,6 +103,11 @@ static const struct option plan_options[] = {
                 "weights that ZeRO 1 or 2 shards are gathered while the next forward runs"),
     FLAG_OPTION("overlap-tp", FIELD(hides_tensor),
                 "collectives of tensor parallelism run beside the matmuls, in pieces"),
+    FLAG_OPTION("overlap-ep", FIELD(hides_exchange),
+                "tokens are exchanged while another micro-batch is worked on"),
+    CHOICE_OPTION("dispatcher", FIELD(dispatcher), "KIND", dispatcher_names,
+                  "deepep (a token goes to a node once, the default) or alltoall: once for each of "
+                  "its experts"),
     FLAG_OPTION("uneven-stages", FIELD(is_uneven),
                 "stages may differ by a layer where --pp does not divide the layers"),
     PLAN_NUMBER("node", node, 1 << 16,
@@ -130,6 +137,9 @@ static const struct option plan_options[] = {
         "latency", FIELD(model.step_time_ns), "TIME", step_time,
         "with --context: what a token may take (30ms); says how many requests that allows"),
     PLAN_NUMBER("gradient-bytes", gradient_bytes, 8, "bytes of a gradient (default: 4)"),
+    PLAN_NUMBER("accumulated-bytes", accumulated_bytes, 64,
+                "bytes read and written to add a micro-batch's gradient to the others (default: "
+                "twice those of a gradient, as a fused kernel does)"),
     PAGE_OPTIONS(struct plan_settings),
     {0},
 };

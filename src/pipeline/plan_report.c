@@ -97,9 +97,12 @@ static bool plan_read(struct plan_setting *setting, struct architecture *model,
         .hides_gradients = settings->hides_gradients,
         .hides_weights = settings->hides_weights,
         .hides_tensor = settings->hides_tensor,
+        .hides_exchange = settings->hides_exchange,
+        .sends_copies = settings->dispatcher == 1,
         .is_uneven = settings->is_uneven,
         .launch_seconds = settings->launch * 1e-6,
         .gradient_bytes = settings->gradient_bytes,
+        .accumulated_bytes = settings->accumulated_bytes,
     };
     if (!plan_find_device(setting, settings, error) ||
         (settings->model.context == 0 && !plan_find_sequence(setting, settings, error)))

@@ -255,14 +255,17 @@ struct plan_wanted {
     int64_t micro;
     int64_t node;
     int64_t gradient_bytes;
+    int64_t accumulated_bytes;
     double network; /* GB/s of a node */
     struct plan_bill bill;
-    double launch; /* microseconds */
-    int attention; /* an enum plan_attention */
+    double launch;  /* microseconds */
+    int attention;  /* an enum plan_attention */
+    int dispatcher; /* 0: copies of a token go to another node once; 1: each by itself */
     bool splits_sequence;
     bool hides_gradients;
     bool hides_weights;
     bool hides_tensor;
+    bool hides_exchange;
     bool is_uneven;
     bool is_eager;
     bool searches;

@@ -61,10 +61,12 @@ struct plan_setting {
     bool hides_gradients; /* gradients are reduced while the backward runs */
     bool hides_weights;   /* what ZeRO 1 or 2 shards is gathered while the next forward runs */
     bool hides_tensor;    /* collectives of tensor parallelism run beside the matmuls, in pieces */
-
-    bool is_uneven;         /* stages may differ by a layer */
-    double launch_seconds;  /* what the host takes to launch a kernel */
-    int64_t gradient_bytes; /* of a gradient, as it is kept and reduced */
+    bool hides_exchange;  /* tokens are exchanged while another micro-batch is worked on */
+    bool sends_copies;    /* a token goes to each of its experts by itself: NCCL's all-to-all */
+    bool is_uneven;       /* stages may differ by a layer */
+    double launch_seconds;     /* what the host takes to launch a kernel */
+    int64_t gradient_bytes;    /* of a gradient, as it is kept and reduced */
+    int64_t accumulated_bytes; /* read and written to add a gradient of a micro-batch to it */
 };
 
 /* Bytes on the fullest device. */

@@ -243,19 +243,29 @@ static void plan_add_context(const struct plan_context *context, const struct la
     plan_pass_charge(pass, PLAN_CONTEXT, fmax(seconds - attention, 0.1 * seconds));
 }
 
+/* A hidden collective takes multiprocessors and memory from the work that hides it: 16 to 24 of
+ * 132. */
+static const double SLOWED_SHARE = 0.15;
+
 /* Two all-to-alls, to the experts and back. */
 static void plan_add_routing(const struct plan_context *context, const struct layer_kind *kind,
                              struct plan_pass *pass)
 {
     struct plan_group group = {context->layout->expert, 1};
-    double bytes = 2.0 * context->tokens * (double)kind->experts_per_token *
-                   (double)context->setting->model->hidden_size / (double)context->layout->tensor;
+    double copies = (double)kind->experts_per_token;
+    double bytes = 2.0 * context->tokens * copies * (double)context->setting->model->hidden_size /
+                   (double)context->layout->tensor;
+    double seconds;
 
     if (kind->experts == 0)
         return;
     pass->kernels += ROUTING_KERNELS;
-    plan_pass_charge(pass, PLAN_EXPERT,
-                     2.0 * plan_collective_seconds(context, PLAN_ALL_TO_ALL, bytes, group));
+    if (context->setting->sends_copies)
+        copies = 1.0;
+    seconds = 2.0 * plan_exchange_seconds(context, bytes, copies, group);
+    if (context->setting->hides_exchange)
+        seconds = fmax(seconds - pass->device, SLOWED_SHARE * seconds);
+    plan_pass_charge(pass, PLAN_EXPERT, seconds);
 }
 
 /* Operators one behind the other, as one stream runs them; what overlaps is subtracted where
@@ -276,10 +286,6 @@ static struct plan_pass plan_forward(const struct plan_context *context,
     return pass;
 }
 
-/* A weight's gradient of a micro-batch is added to those before it, in 32 bits: read and written.
- */
-static const double ACCUMULATED_BYTES = 8.0;
-
 double plan_local_layer(const struct plan_context *context, const struct layer_kind *kind)
 {
     return plan_layer_parameters(kind) / (double)context->layout->tensor +
@@ -298,7 +304,8 @@ static struct plan_pass plan_backward(const struct plan_context *context,
     plan_add_scores(context, kind, &pass, true);
     plan_add_stream(context, &pass,
                     1.5 * plan_streamed_bytes(context, kind) +
-                        ACCUMULATED_BYTES * plan_local_layer(context, kind),
+                        (double)context->setting->accumulated_bytes *
+                            plan_local_layer(context, kind),
                     2.0 * STREAM_KERNELS);
     plan_add_tensor(context, &pass);
     plan_add_context(context, kind, &pass, 2.0);
@@ -317,10 +324,6 @@ static void plan_wait_for_host(struct plan_pass *pass, double host)
     plan_pass_charge(pass, PLAN_LAUNCH, both - pass->device);
     pass->device = both;
 }
-
-/* A hidden collective takes multiprocessors and memory from the work that hides it: 16 to 24 of
- * 132. */
-static const double SLOWED_SHARE = 0.15;
 
 /* Weights gathered before a layer's work, and gradients scattered behind it, hide behind the work
  * of the layer before: what takes longer is seen. */

@@ -48,6 +48,8 @@ void plan_defaults(struct plan_setting *setting)
         setting->launch_seconds = 10e-6;
     if (setting->gradient_bytes == 0)
         setting->gradient_bytes = 4;
+    if (setting->accumulated_bytes == 0)
+        setting->accumulated_bytes = 2 * setting->gradient_bytes + (setting->is_eager ? 2 : 0);
 }
 
 /* What a tile of a matrix product costs beside its depth: to fill the pipeline and to write the
@@ -130,6 +132,16 @@ double plan_pass_seconds(const struct plan_pass *pass)
     return seconds;
 }
 
+/* Of data center's Blackwell, those of the B200 where the table has none: the same dies. */
+static double plan_units(const struct device_peak *device)
+{
+    static const double OF_B200 = 148.0;
+
+    if (device->multiprocessors == 0 && strcmp(device->architecture, "Blackwell") == 0)
+        return OF_B200;
+    return (double)device->multiprocessors;
+}
+
 /* Tiles in waves: ceil(tiles / multiprocessors) waves of one tile's time; the best of the tile
  * shapes that libraries have. That is where the loss of odd sizes comes from (wave
  * quantization), and it is kept apart from the rate. */
@@ -141,7 +153,7 @@ double plan_product_seconds(const struct plan_context *context, struct plan_prod
         product.is_low && context->peak > context->peak_16 ? context->matrix_8 : context->matrix;
     double flops = 2.0 * product.m * product.n * product.k * product.batch;
     double at_best = flops / (peak * reached);
-    double units = (double)context->setting->device->multiprocessors;
+    double units = plan_units(context->setting->device);
     double ends = TILE_ENDS * peak / context->peak_16;
     double best = DBL_MAX;
 
@@ -246,23 +258,32 @@ static int64_t plan_members_of_node(const struct plan_context *context, struct p
     return inside < group.size ? inside : group.size;
 }
 
-/* Seconds of an exchanged byte. What goes to another domain goes there once, however many of its
- * devices want it, and on over the links: as DeepEP does, whose rates these are. */
-static double plan_exchange_seconds(const struct plan_context *context, double size, double inside)
+/* Of a collective of no bytes. */
+static double plan_latency(const struct plan_context *context, double rounds, double inside,
+                           double nodes)
 {
+    const struct plan_rates *rates = context->rates;
+
+    return rates->latency * (1.0 + 0.2 * rounds * (fmin(inside, 8.0) - 1.0)) +
+           rates->network_latency * (nodes > 1.0 ? rounds * log2(nodes) + 1.0 : 0.0);
+}
+
+double plan_exchange_seconds(const struct plan_context *context, double bytes, double copies,
+                             struct plan_group group)
+{
+    double size = (double)group.size;
+    double inside = (double)plan_members_of_node(context, group);
     double nodes = ceil(size / inside);
     double links = context->setting->device->link_bytes_per_second * context->rates->exchange;
-    double copies = 8.0;
-    double sent =
-        nodes > 1.0 ? (nodes - 1.0) * (1.0 - pow(1.0 - 1.0 / nodes, copies)) / copies : 0.0;
+    double sent = (nodes - 1.0) * (1.0 - pow(1.0 - 1.0 / nodes, copies)) / copies;
     double within = (size - 1.0) / size / (links > 0.0 ? links : context->setting->network);
+    double of_byte = fmax(within, sent / (context->setting->network * 0.9));
 
-    return fmax(within, sent / (context->setting->network * 0.9));
+    return group.size <= 1 ? 0.0 : plan_latency(context, 1.0, inside, nodes) + bytes * of_byte;
 }
 
 /* A ring, or a tree of the same volume: what leaves the domain goes through the network cards of
- * the members inside. Of an exchange, what goes to other domains is bound by a device's own card.
- */
+ * the members inside. */
 double plan_collective_seconds(const struct plan_context *context, enum plan_collective kind,
                                double bytes, struct plan_group group)
 {
@@ -274,16 +295,15 @@ double plan_collective_seconds(const struct plan_context *context, enum plan_col
     double network = context->setting->network * 0.9;
     double rate = links > 0.0 ? links : network;
     double rounds = kind == PLAN_ALL_REDUCE ? 2.0 : 1.0;
-    double latency = rates->latency * (1.0 + 0.2 * rounds * (fmin(inside, 8.0) - 1.0)) +
-                     rates->network_latency * (nodes > 1.0 ? rounds * log2(nodes) + 1.0 : 0.0);
+    double latency = plan_latency(context, rounds, inside, nodes);
     double volume = bytes * (size - 1.0) / size;
 
     if (group.size <= 1)
         return 0.0;
-    if (kind == PLAN_ALL_TO_ALL)
-        return latency + bytes * plan_exchange_seconds(context, size, inside);
     if (nodes > 1.0)
         rate = fmin(rate, network * (kind == PLAN_SEND ? 1.0 : inside));
+    if (kind == PLAN_ALL_TO_ALL)
+        return plan_exchange_seconds(context, bytes, 1.0, group);
     if (kind == PLAN_SEND)
         return latency + bytes / rate;
     return latency + rounds * volume / rate;

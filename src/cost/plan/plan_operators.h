@@ -91,6 +91,12 @@ struct plan_group {
 double plan_collective_seconds(const struct plan_context *context, enum plan_collective kind,
                                double bytes, struct plan_group group);
 
+/* Of an exchange of tokens: `bytes` that one device sends, those for itself with them, of which
+ * `copies` are the same. What goes to another domain is bound by a device's own card; of copies it
+ * goes there once and on over the links, as DeepEP does, whose rates these are. */
+double plan_exchange_seconds(const struct plan_context *context, double bytes, double copies,
+                             struct plan_group group);
+
 /* Adds `from` `times` over. */
 void plan_pass_add(struct plan_pass *pass, const struct plan_pass *from, double times);
 void plan_pass_charge(struct plan_pass *pass, enum plan_account account, double seconds);

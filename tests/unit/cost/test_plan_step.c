@@ -99,6 +99,57 @@ static void a_ring_moves_its_volume(void **state)
         4.0 * plan_collective_seconds(&context, PLAN_ALL_REDUCE, 8e9, (struct plan_group){16, 1}));
 }
 
+/* Eight copies of a token for two nodes go to the other one once; without that, or with one copy,
+ * half of all bytes do. Another micro-batch's work hides most of it. */
+static void an_exchange_sends_copies_once(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "mixtral-8x7b");
+    struct plan_layout layout = one_device;
+    struct plan_context context = plan_context_of(&setting, &layout);
+    struct plan_group nodes = {16, 1};
+    double latency = plan_exchange_seconds(&context, 0.0, 8.0, nodes);
+    double once = plan_exchange_seconds(&context, 8e9, 8.0, nodes) - latency;
+    double each = plan_collective_seconds(&context, PLAN_ALL_TO_ALL, 8e9, nodes) - latency;
+    double card = setting.network * 0.9;
+    double seen[3];
+
+    (void)state;
+    assert_true(fabs(each - 8e9 / 2.0 / card) < 1e-9);
+    assert_true(once < 0.5 * each);
+    assert_true(plan_exchange_seconds(&context, 8e9, 8.0, (struct plan_group){1, 1}) == 0.0);
+    layout.data = 16;
+    layout.expert = 8;
+    for (int i = 0; i < 3; i++) {
+        setting.node = 2;
+        setting.sends_copies = i == 1;
+        setting.hides_exchange = i == 2;
+        seen[i] = plan_step(&setting, &layout).accounts[PLAN_EXPERT];
+    }
+    assert_true(seen[1] > seen[0] && seen[2] < seen[0] && seen[2] >= 0.15 * seen[0] - 1e-9);
+}
+
+/* A rack's devices have the dies of the B200: their matmuls lose to tiles and waves as its do. */
+static void devices_without_units_have_tiles(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "gpt2");
+    struct plan_context context;
+    struct device_match match;
+    double lost;
+
+    (void)state;
+    setting.device = find_device_peak("GB200", NULL, &match);
+    assert_int_equal(setting.device->multiprocessors, 0);
+    context = plan_context_of(&setting, &one_device);
+    plan_product_seconds(&context, (struct plan_product){8192, 768, 2048, 16, true}, &lost);
+    assert_true(lost > 0.0);
+    setting.device = find_device_peak("B100", NULL, &match);
+    context = plan_context_of(&setting, &one_device);
+    plan_product_seconds(&context, (struct plan_product){8192, 768, 2048, 16, true}, &lost);
+    assert_true(lost > 0.0);
+}
+
 /* Whole waves of whole tiles cost the fill of the pipeline only. */
 static void whole_waves_lose_little(void **state)
 {
@@ -251,6 +302,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(useful_time_is_flops_by_peak),
         cmocka_unit_test(a_ring_moves_its_volume),
+        cmocka_unit_test(an_exchange_sends_copies_once),
+        cmocka_unit_test(devices_without_units_have_tiles),
         cmocka_unit_test(whole_waves_lose_little),
         cmocka_unit_test(gather_hides_where_said),
         cmocka_unit_test(bubble_follows_its_schedule),
