@@ -18,7 +18,9 @@ static const struct {
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
-/* The next field at or behind `text`; NULL where there is none. */
+/* The next field at or behind `text`; NULL where there is none. PyTorch writes ", key = value"
+ * behind the name (getNvtxStr in torch/csrc/profiler/util.cpp). A name may have commas of its
+ * own, so each is tried. */
 static const char *nvtx_name_find_field(const char *text, size_t *index)
 {
     for (const char *comma = strchr(text, ','); comma; comma = strchr(comma + 1, ',')) {
@@ -78,6 +80,8 @@ static bool is_name_of_operator(const char *name, size_t length)
     return !memchr(name, ' ', length) && !memchr(name, '#', length);
 }
 
+/* From left to right, each field's value ends at the next field: sizes are lists with commas
+ * in them, so splitting at commas would cut them. */
 struct nvtx_name nvtx_name_parse(const char *text)
 {
     struct nvtx_name name = {
@@ -106,6 +110,8 @@ struct nvtx_name nvtx_name_parse(const char *text)
     return name;
 }
 
+/* That sizes are there proves that record_shapes was on, which the database does not say
+ * itself. */
 void nvtx_name_apply(struct trace_builder *builder, struct event *event, const char *text)
 {
     struct nvtx_name name = nvtx_name_parse(text);

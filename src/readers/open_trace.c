@@ -115,7 +115,8 @@ static const char a_rewritten_file[] =
     "became U+FFFD; copy the file again, as binary data";
 
 /* A phrase for a message, with what to do: "a pickle of Python, as torch.save writes". NULL: not
- * known. */
+ * known. From the certain to the vague: signatures first, then what the bytes as a whole look
+ * like. */
 static const char *unknown_input_looks_like(const char *head, size_t length)
 {
     for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
@@ -190,6 +191,8 @@ static bool open_trace_refuse(const struct input_stream *input, struct input_win
         beginning, unknown_input_looks_like(head.text, head.length));
 }
 
+/* In the order of the list: strict readers before those that take any JSON. What needs the
+ * whole file is asked only where the head fits. */
 static const struct reader *find_reader(const struct input_stream *input, struct input_window head)
 {
     size_t length = head.length < HEAD_BYTES ? head.length : HEAD_BYTES;
@@ -202,6 +205,8 @@ static const struct reader *find_reader(const struct input_stream *input, struct
     return NULL;
 }
 
+/* A database that was rewritten as text has a reader that knows its head; the test comes
+ * before it reads, since it would find only damage. */
 static bool read_input(struct trace *trace, struct input_stream *input,
                        const struct read_options *options, struct error *error)
 {
@@ -279,7 +284,8 @@ bool open_trace_part(struct trace *trace, const struct trace_source *source,
     return open_as(trace, database_of(source), source->path, options, error);
 }
 
-/* How many ranks the file holds; 1 where that shows only when it is read. */
+/* How many ranks the file holds; 1 where that shows only when it is read. An input that no
+ * reader knows has one part: reading it says why it is none, with a better message. */
 static bool open_trace_count_parts(struct trace_source *source, const char *path,
                                    struct error *error)
 {
@@ -299,6 +305,8 @@ static bool open_trace_count_parts(struct trace_source *source, const char *path
     return true;
 }
 
+/* A report of Nsight Systems is exported first (nsys_report_export.c), and stays what the user
+ * called it in messages, except where a database lay beside it already. */
 bool trace_source_open(struct trace_source *source, const char *path, struct error *error)
 {
     *source = (struct trace_source){.path = text_copy(path), .part_count = 1};

@@ -23,6 +23,7 @@ struct timings_reading {
     int64_t end_ns;   /* of what it holds */
 };
 
+/* A trace of torch.profiler may hold such words in its events, so "traceEvents" excludes it. */
 static bool looks_like_timings(const char *head, size_t length)
 {
     return length > 0 && head[0] == '{' && memmem(head, length, "\"fwd_start\"", 11) &&
@@ -34,7 +35,8 @@ static uint32_t pipeline_timings_text_of(struct timings_reading *reading, const 
     return string_pool_add(&reading->builder.strings, text, strlen(text));
 }
 
-/* The time of a number in milliseconds, in ns; -1 where it is none. */
+/* The time of a number in milliseconds, in ns; -1 where it is none. Rounded to the nanosecond;
+ * milliseconds of a double below 1e9 have digits enough for that. */
 static int64_t pipeline_timings_time_of(const struct json_node *node)
 {
     double ms = node && node->kind == JSON_NUMBER ? strtod(node->text, NULL) : -1;
@@ -58,7 +60,8 @@ static void pipeline_timings_add_event(struct timings_reading *reading, enum eve
     reading->builder.read.events++;
 }
 
-/* The pairs of one list of starts and one of ends. */
+/* The pairs of one list of starts and one of ends. Lists are joined by their places. Ones
+ * without a partner, and ones that end before they begin, are counted as damaged. */
 static void add_passes(struct timings_reading *reading, const struct json_node *iteration,
                        const char *const keys[3])
 {
@@ -82,6 +85,8 @@ static void add_passes(struct timings_reading *reading, const struct json_node *
         reading->builder.read.damaged_events++;
 }
 
+/* The file has times within an iteration only: one is put behind the other, so gaps between
+ * iterations are not in the trace. */
 static void add_iteration(struct timings_reading *reading, const struct json_node *iteration)
 {
     static const char *const passes[][3] = {{"forward", "fwd_start", "fwd_end"},

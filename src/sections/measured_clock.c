@@ -16,6 +16,8 @@ static void add_sample(struct sample_sum *sum, double value)
     sum->count++;
 }
 
+/* Samples and changes are both in order of time, so the walk over changes goes on where it
+ * was. */
 void sum_samples_in_steps(const struct ledger *ledger, const struct series *series,
                           struct sample_sum *inside, struct sample_sum *busy)
 {
@@ -76,7 +78,8 @@ static double recorded_clock_hz(const struct analysis_input *input)
     return count > 0 ? sum_mhz / count * 1e6 : 0;
 }
 
-/* 0: not sampled. */
+/* 0: not sampled. Sampled while busy, where it is: an idle device lowers its clock, and a mean
+ * over all would be too low. */
 static double measured_clock_hz(const struct analysis_input *input)
 {
     const struct trace *trace = input->trace;

@@ -10,6 +10,8 @@
  * quarter of a microsecond apart. */
 enum { FLOW_TOLERANCE_NS = 512 };
 
+/* Builders have strings of their own: what the others' flows name is put into the first one's
+ * pool, which is the one that the trace gets. */
 uint32_t ascend_rows_take_flows(struct ascend_rows *rows, struct trace_builder *builders,
                                 unsigned count, struct ascend_flow **flows)
 {
@@ -53,7 +55,8 @@ uint32_t ascend_rows_take_flows(struct ascend_rows *rows, struct trace_builder *
         nearest_;                                                                                \
     })
 
-/* The operator of a thread that starts at the time. */
+/* The operator of a thread that starts at the time. Arrows name threads and times, not events;
+ * the times are rounded, so the nearest start within the tolerance is meant. */
 static uint32_t operator_at(const struct trace *trace, const struct track *track, int64_t time_ns)
 {
     return NEAREST(i, track->first_event, track->first_event + track->event_count, trace->host,
@@ -66,6 +69,8 @@ static uint32_t task_at(const struct trace *trace, uint32_t track, int64_t time_
                    trace->device[i].track == track);
 }
 
+/* An arrow links only where both its ends are found: one with a missing end says nothing.
+ * O(flows * log events). */
 void ascend_link_flows(struct trace *trace, struct ascend_flow *flows, uint32_t count)
 {
     struct hash_map tracks = {0};

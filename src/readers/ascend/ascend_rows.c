@@ -13,6 +13,7 @@
 
 /* ---- what is kept --------------------------------------------------------------------------- */
 
+/* Texts with escapes are none of the words that are looked for. */
 static uint32_t row_string(struct trace_builder *builder, const struct json_slice *value)
 {
     return value->is_string && !value->has_escapes
@@ -56,6 +57,8 @@ static void read_arg(struct ascend_row *row, struct trace_builder *builder,
     }
 }
 
+/* Rows wait until the whole file was read: what a process is called may stand behind its
+ * events. */
 void ascend_rows_add(struct ascend_rows *rows, struct trace_builder *builder,
                      const struct ascend_row *row, const struct json_slice *args)
 {
@@ -158,6 +161,7 @@ static uint64_t thread_key(struct ascend_names *names, const struct trace_builde
     return pair_key(names_text(names, builder, process), names_text(names, builder, thread));
 }
 
+/* Several processes called Python leave it open whose threads CANN's calls are of. */
 static void names_take_process(struct ascend_names *names, uint32_t process, const char *name)
 {
     for (size_t i = 0; i < sizeof process_names / sizeof *process_names; i++) {
@@ -174,6 +178,8 @@ static void names_take_process(struct ascend_names *names, uint32_t process, con
     }
 }
 
+/* A file is Ascend's where a process says so, or a row has a task with a stream; else its rows
+ * stay what the other reader made of them. */
 static void names_take(struct ascend_names *names, const struct trace_builder *builder,
                        const struct ascend_rows *rows)
 {
@@ -228,7 +234,9 @@ static bool is_whole_collective(struct ascend_names *names, const struct trace_b
     return has_prefix(string_pool_text(&builder->strings, row->event.name), "hcom_");
 }
 
-/* The same for a part of a collective and for the task of the device that it is. */
+/* The same for a part of a collective and for the task of the device that it is. By stream, task
+ * and start: a part of a collective is in the file twice, as a part and as a task of the device,
+ * and must not count as two. */
 static uint64_t transfer_key(const struct ascend_row *row)
 {
     uint64_t hash = hash_mix((uint64_t)row->stream, HASH_MULTIPLIER);
@@ -306,6 +314,7 @@ static int64_t stream_number(const struct ascend_placing *placing)
     return *thread && !*end && number >= 0 ? number : -1;
 }
 
+/* A task without a type only names what ran: an annotation, no work. */
 static void place_task(struct ascend_placing *placing)
 {
     const struct ascend_row *row = placing->row;
@@ -321,6 +330,7 @@ static void place_task(struct ascend_placing *placing)
     placing->event.track = placing_track(placing, true, stream_number(placing));
 }
 
+/* The whole collective is the kernel; its parts are shown, and are no work of their own. */
 static void place_collective(struct ascend_placing *placing)
 {
     const struct ascend_row *row = placing->row;
@@ -402,6 +412,8 @@ static void place_row(struct ascend_placing *placing)
     trace_builder_count(builder, category, 'X', row->event.start_ns, event_end_ns(&row->event));
 }
 
+/* Names of all builders first, then transfers, which need them, then the rows: three passes
+ * over rows, which are few beside the text that they come from. */
 void ascend_rows_finish(struct ascend_rows *rows, struct trace_builder *builders, unsigned count)
 {
     struct ascend_names names = {0};

@@ -102,7 +102,8 @@ static void ascend_rows_of(struct sqlite_rows *rows, struct ascend_reading *read
     sqlite_rows_open(rows, reading->database, table, columns);
 }
 
-/* Counts the row; false where its times make no event. */
+/* Counts the row; false where its times make no event. Rows without times, or that end before
+ * they begin, are counted by reason and make no event. */
 static bool ascend_row_event(struct ascend_reading *reading, const struct sqlite_rows *rows,
                              struct event *event)
 {
@@ -260,6 +261,7 @@ static void ascend_read_infos(struct ascend_reading *reading)
     sqlite_rows_clear(&rows);
 }
 
+/* Rows of one id are a list through an array, newest first: no allocation per row. */
 static void ascend_read_links(struct ascend_reading *reading)
 {
     static const char *const columns[] = {"id", "connectionId", NULL};
@@ -322,6 +324,8 @@ static void link_operator(struct ascend_reading *reading, const struct event *ev
     }
 }
 
+/* External ids below 0 are ours: the database has none that would lead from a task to its
+ * operator. */
 static void ascend_add_operator(struct ascend_reading *reading, const struct sqlite_rows *rows,
                                 struct event *event)
 {
@@ -385,6 +389,7 @@ static void ascend_read_calls(struct ascend_reading *reading)
     sqlite_rows_clear(&rows);
 }
 
+/* STEP_TIME repeats the steps of operators: it counts where these have none. */
 static void ascend_read_ranges(struct ascend_reading *reading)
 {
     static const char *const columns[] = {"startNs", "endNs", "globalTid", "message", NULL};
@@ -443,6 +448,7 @@ static void ascend_add_task(struct ascend_reading *reading, const struct sqlite_
     trace_builder_add(&reading->builder, event);
 }
 
+/* What names tasks was read before, since rows of a database stand in no order. */
 static void ascend_read_tasks(struct ascend_reading *reading)
 {
     static const char *const columns[] = {"startNs",      "endNs",        "deviceId", "streamId",
@@ -516,6 +522,7 @@ static void ascend_read_collectives(struct ascend_reading *reading)
 
 /* ---- the reader ----------------------------------------------------------------------------- */
 
+/* By its tables, which need the whole file: a stream or a packed one cannot be looked at so. */
 static bool ascend_recognises_file(const struct input_stream *input)
 {
     SCOPED(sqlite_input) database = {0};
@@ -572,6 +579,8 @@ static void ascend_reading_clear(struct ascend_reading *reading)
     free(reading->link_list);
 }
 
+/* Tables in the order of what needs what: strings, infos and links before operators, operators
+ * before tasks and collectives. */
 static bool ascend_read(struct trace *trace, struct input_stream *input,
                         const struct read_options *options, struct error *error)
 {

@@ -45,6 +45,8 @@ enum event_kind ascend_task_kind(const char *type)
     return EVENT_DEVICE_OTHER;
 }
 
+/* Vector units compute no matmuls, whatever the operator is called: "other" keeps such tasks
+ * out of matmul time. */
 uint32_t ascend_task_detail(struct trace_builder *builder, const char *type, int64_t bytes)
 {
     static const char *const parts[] = {"VECTOR", "AIVEC", "CPU", "DSA"};
@@ -69,6 +71,7 @@ uint32_t ascend_kernel_name(struct string_pool *strings, const char *name)
     return string_pool_add(strings, name, length_without_numbers(name));
 }
 
+/* Behind "__" stand numbers of the call, which differ each time. */
 uint32_t ascend_collective_name(struct string_pool *strings, const char *name)
 {
     const char *start = has_prefix(name, "hcom_") ? name + sizeof "hcom_" - 1 : name;
@@ -110,7 +113,8 @@ static bool list_space(char c)
     return c == ' ' || c == '\r' || c == '\n' || c == '\t';
 }
 
-/* One shape, which ends at ';' or the end: "8,64". False where it is in another form. */
+/* One shape, which ends at ';' or the end: "8,64". False where it is in another form. A text in
+ * another form gives no shapes, rather than half of them. */
 static bool list_put_shape(struct list_text *list, const char **at)
 {
     list_put(list, "[");

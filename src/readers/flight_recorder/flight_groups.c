@@ -97,6 +97,7 @@ static struct pickle_value config_of(const struct flight_entry_reader *reader, c
     return config;
 }
 
+/* Asked for every entry: groups are remembered by name and description. */
 uint32_t flight_group_of(struct flight_entry_reader *reader, uint32_t name, uint32_t description)
 {
     struct flight_dumps *dumps = reader->dumps;

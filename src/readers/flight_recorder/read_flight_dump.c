@@ -28,6 +28,7 @@ static bool looks_like_json(const char *head, size_t length)
     return false;
 }
 
+/* By the first bytes: the recorder writes pickles, its HTTP endpoint JSON. */
 bool looks_like_flight_dump(const char *head, size_t length)
 {
     return looks_like_pickle(head, length) || looks_like_json(head, length);
@@ -48,6 +49,7 @@ static const char *behind_rank(const char *name)
     return number;
 }
 
+/* The number behind the last "rank"; else the last number of the name, as in "nccl_trace_3". */
 bool flight_rank_of_name(const char *path, uint32_t *rank)
 {
     const char *name = path_name(path);
@@ -162,6 +164,7 @@ static void parse_status(struct flight_entry_reader *reader, struct flight_dump 
 
 /* ---- the dump ---- */
 
+/* The first entry's number tells whether the ring had overwritten older ones by then. */
 static bool read_entries(struct flight_entry_reader *reader, struct flight_dump *dump,
                          struct pickle_items items, struct error *error)
 {
@@ -196,6 +199,8 @@ static bool is_list_of_entries(const struct pickle_tree *tree)
            pickle_kind(pickle_named(tree, items.cells[0], "profiling_name")) == PICKLE_TEXT;
 }
 
+/* A dump is taken whole or not: half of its entries would make a rank seem to lack
+ * collectives. */
 bool add_flight_dump(struct flight_dumps *dumps, const struct pickle_tree *tree, const char *path,
                      uint32_t rank, struct error *error)
 {

@@ -40,7 +40,8 @@ static const char *text_of(const struct flight_entry_reader *reader, struct pick
     return string_pool_text(&reader->tree->strings, pickle_text_id(value));
 }
 
-/* The text in the dumps' pool. */
+/* The text in the dumps' pool. Dumps of all ranks share one pool, so that names compare by id;
+ * each text of a dump is put into it once. */
 static uint32_t accept_text(struct flight_entry_reader *reader, struct pickle_value value)
 {
     uint32_t id = pickle_text_id(value);
@@ -91,6 +92,7 @@ static void read_name(struct flight_entry_reader *reader, struct flight_entry *e
                                   entry->source >= 0 ? strcspn(name, " ") : strlen(name));
 }
 
+/* A time of completion proves it, whatever the state says: the watchdog writes the state late. */
 static uint8_t state_of(const struct flight_entry_reader *reader, const struct flight_entry *entry,
                         struct pickle_value dict)
 {
@@ -192,6 +194,7 @@ static void append_frame(struct flight_entry_reader *reader, struct built_text *
     append(text, text_of(reader, member(reader, frame, "name")));
 }
 
+/* Stacks repeat in a dump (pickle shares them): each is made a text once. */
 static uint32_t read_frames(struct flight_entry_reader *reader, struct pickle_value list)
 {
     struct pickle_items frames = pickle_items(reader->tree, list);
@@ -304,6 +307,8 @@ static void use_other_evidence(const struct flight_entry_reader *reader,
         entry->state = FLIGHT_COMPLETED;
 }
 
+/* Entries of one number are told apart by their order; the entry "coalesced" stands for all of
+ * its group, so what it reached they reached. */
 void finish_flight_entries(struct flight_entry_reader *reader, struct flight_dump *dump)
 {
     uint32_t coalesced = string_pool_find(&reader->dumps->strings, "coalesced", 9);

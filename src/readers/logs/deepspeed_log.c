@@ -34,6 +34,7 @@ static bool parse_pipeline(struct log_text line, struct job_event *event)
            log_take_length(&rest, ns_per_second, &event->each_ns);
 }
 
+/* Printed by the timer of the engine; it counts where no other line tells of steps. */
 static bool deepspeed_log_take_timer(struct log_text line, struct job_event *event)
 {
     struct log_text rest;
@@ -73,6 +74,8 @@ static enum log_line_use deepspeed_log_read_mark(struct log_reading *reading, st
     return LOG_LINE_USED;
 }
 
+/* "skipped" counts from the beginning of the run: what was added since the line before is this
+ * line's. */
 static enum log_line_use deepspeed_log_read_line(struct log_reading *reading, struct log_text line)
 {
     struct job_event event = log_event(reading, line, JOB_STEP);

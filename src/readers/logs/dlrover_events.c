@@ -101,6 +101,8 @@ static void read_rates(struct log_reading *reading, struct log_text line)
     job_add(reading->job, &event);
 }
 
+/* A checkpoint's begin may come before the line of the step that it holds, so it proves that
+ * step first. */
 static enum log_line_use dlrover_events_read_line(struct log_reading *reading, struct log_text line)
 {
     struct log_text rest;

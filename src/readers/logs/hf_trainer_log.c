@@ -31,6 +31,7 @@ static bool hf_trainer_log_take_member(struct log_text line, const char *name,
     return true;
 }
 
+/* Every dictionary of the Trainer has the epoch; others that a program prints seldom do. */
 static bool is_dictionary(struct log_text line)
 {
     struct log_text rest;
@@ -143,6 +144,8 @@ static bool parse_evaluation(struct log_text line, struct log_text *value)
     return false;
 }
 
+/* With a bar the bar tells the steps; without one each dictionary of a loss is counted as one,
+ * and JOB_UNNUMBERED says so. */
 static enum log_line_use read_dictionary(struct log_reading *reading, struct log_text line)
 {
     struct job_event event = log_event(reading, line, JOB_STEP);
@@ -195,7 +198,8 @@ static bool is_restart(const int64_t *memory, const struct log_bar *bar)
            (bar->done == 0 && memory[DONE] > 0 && memory[ELAPSED_NS] >= settled_ns);
 }
 
-/* Steps since the last time that the bar's clock moved: it shows whole seconds. */
+/* Steps since the last time that the bar's clock moved: it shows whole seconds. Bars of
+ * evaluations have other totals, and are drawn while that of training stands. */
 static enum log_line_use hf_trainer_log_read_bar(struct log_reading *reading, struct log_text line,
                                                  const struct log_bar *bar)
 {

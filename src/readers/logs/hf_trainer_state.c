@@ -40,6 +40,7 @@ static double hf_trainer_state_real_of(const struct json_node *entry, const char
     return member && member->kind == JSON_NUMBER ? strtod(member->text, NULL) : otherwise;
 }
 
+/* Four months at most: what is longer is no length. */
 static int64_t length_of(const struct json_node *entry, const char *key)
 {
     double seconds = key ? hf_trainer_state_real_of(entry, key, -1.0) : -1.0;
@@ -150,6 +151,8 @@ static void tell_end(struct log_reading *reading, const struct history *history)
         job_add(reading->job, &event);
 }
 
+/* It is a history over all restarts, which other files of the job may tell once more
+ * (job_copies.c). */
 static bool hf_trainer_state_read_file(struct log_reading *reading, struct log_text text,
                                        struct error *error)
 {

@@ -41,6 +41,7 @@ static bool internevo_log_lines_recognises_line(struct log_text line)
            internevo_log_lines_find_field(line, "loss=", &rest);
 }
 
+/* A step 0 begins a run: its count of skipped batches is its own. */
 static enum log_line_use internevo_log_lines_read_step(struct log_reading *reading,
                                                        struct log_text line)
 {

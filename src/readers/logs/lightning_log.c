@@ -41,6 +41,8 @@ static bool lightning_log_recognises_line(struct log_text line)
     return (log_take_bar(line, &bar) && parse_epoch(&bar, &epoch)) || log_take_rich_bar(line, &bar);
 }
 
+/* Steps count over epochs: what the epochs before had is added, or computed where the file
+ * begins in the middle. */
 static void begin_epoch(int64_t *memory, int64_t epoch, const struct log_bar *bar)
 {
     if (epoch < memory[EPOCH] || bar->done < memory[DONE])
@@ -79,6 +81,8 @@ static int64_t steps_since(const int64_t *memory, const struct job_event *event,
     return event->step - memory[GLOBAL_STEP];
 }
 
+/* The bar's clock shows whole seconds: steps are told when it moves, as many as were made
+ * since. */
 static enum log_line_use lightning_log_read_bar(struct log_reading *reading, struct log_text line,
                                                 const struct log_bar *bar)
 {

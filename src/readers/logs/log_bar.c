@@ -62,6 +62,7 @@ static bool parse_counter(struct log_text line, struct log_bar *bar)
     return true;
 }
 
+/* The counter without a total first, as it has no percentage that could be found. */
 bool log_take_bar(struct log_text line, struct log_bar *bar)
 {
     struct log_text rest;

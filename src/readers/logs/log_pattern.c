@@ -38,6 +38,7 @@ struct translation {
     struct log_pattern *pattern;
 };
 
+/* There is room: a character becomes eight at most, and ten are allocated for each. */
 static void log_pattern_put(struct translation *translation, const char *text)
 {
     size_t length = strlen(text);
@@ -76,6 +77,7 @@ static bool parse_name(struct translation *translation, const char *name, struct
                      (int)(length < 40 ? length : 40), name, log_group_names);
 }
 
+/* Named groups are Python's; POSIX has numbers alone, so names are kept beside. */
 static bool parse_group(struct translation *translation, struct error *error)
 {
     const char *at = translation->at;
@@ -99,6 +101,7 @@ static bool parse_group(struct translation *translation, struct error *error)
                               "look-ahead, look-behind and flags are not known here");
 }
 
+/* Python's classes in POSIX's words; in brackets they are written otherwise. */
 static bool log_pattern_take_escape(struct translation *translation, struct error *error)
 {
     char c = translation->at[1];
@@ -168,6 +171,7 @@ static bool translate(struct translation *translation, struct error *error)
     return true;
 }
 
+/* A pattern without a step can tell nothing, so it is refused before a line is read. */
 bool log_pattern_compile(struct log_pattern *pattern, const char *text, struct error *error)
 {
     struct translation translation = {.from = text, .at = text, .pattern = pattern};
@@ -242,7 +246,8 @@ static void parse_numbers(const struct log_pattern *pattern, const regmatch_t *m
         event->mfu = number / 100.0;
 }
 
-/* The step, or the checkpoint that is saved or loaded; false: the line tells of none. */
+/* The step, or the checkpoint that is saved or loaded; false: the line tells of none. A
+ * checkpoint or a restore goes before a step: their lines have a step's number, too. */
 static bool parse_kind(const struct log_pattern *pattern, const regmatch_t *matches,
                        struct log_text line, struct job_event *event)
 {

@@ -39,6 +39,8 @@ static unsigned log_signs_pair_at(const char *at)
     return (unsigned)(unsigned char)at[0] << 8 | (unsigned char)at[1];
 }
 
+/* By the first two characters: the first sign of the list is the first of its chain, as it is
+ * entered last. */
 void log_signs_init(struct log_signs *table)
 {
     memset(table, 0, sizeof *table);
@@ -50,6 +52,7 @@ void log_signs_init(struct log_signs *table)
     }
 }
 
+/* One look per character of the line, whatever the number of signs. */
 static const struct sign *log_signs_find_sign(const struct log_signs *table, struct log_text line,
                                               struct log_text *rest)
 {
@@ -106,6 +109,7 @@ static bool is_exception(struct log_text line)
     return false;
 }
 
+/* Weak where the format itself tells of starts: lines of a launcher then end nothing. */
 static void tell_ending(struct log_reading *reading, struct log_text line, enum job_event_kind kind,
                         struct log_text why)
 {
@@ -160,6 +164,8 @@ static void tell_cancelled(struct log_reading *reading, struct log_text rest)
     job_add(reading->job, &event);
 }
 
+/* What was pending is told when the file ends or a start follows: then no later line told
+ * more. */
 void log_signs_finish(struct log_reading *reading)
 {
     struct job_event event = job_event_of(JOB_CRASH);
@@ -208,6 +214,8 @@ static void tell_sign(struct log_reading *reading, const struct sign *sign, stru
     }
 }
 
+/* In order: known signs, then the name of an exception, then at least a time, which says that
+ * the job lived. */
 void log_signs_read(const struct log_signs *table, struct log_reading *reading,
                     struct log_text line)
 {

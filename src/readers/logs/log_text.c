@@ -141,6 +141,7 @@ static void parse_exponent(struct log_text *text, struct decimal *decimal)
     text->at = behind.at;
 }
 
+/* By hand, since strtod reads the locale's comma and needs a text that ends. */
 static bool log_text_take_decimal(struct log_text *text, bool has_commas, struct decimal *decimal)
 {
     struct log_text behind = *text;
@@ -179,6 +180,8 @@ bool log_take_integer(struct log_text *text, bool has_commas, int64_t *number)
     return true;
 }
 
+/* Powers of ten up to 22 are exact in a double, so a product or quotient of one is rounded
+ * once. */
 static double log_text_value_of(const struct decimal *decimal)
 {
     double value = (double)decimal->digits;
@@ -219,6 +222,8 @@ bool log_take_real(struct log_text *text, bool has_commas, double *number)
     return true;
 }
 
+/* In integers to the nanosecond: a length in seconds may have more digits than a double keeps.
+ * Rounded half up. */
 bool log_take_length(struct log_text *text, int64_t unit_ns, int64_t *length_ns)
 {
     struct log_text behind = *text;
@@ -247,6 +252,7 @@ bool log_take_length(struct log_text *text, int64_t unit_ns, int64_t *length_ns)
     return true;
 }
 
+/* "1:02:03", "02:03": hours may be many, parts beyond 2000 are none. */
 bool log_take_clock(struct log_text *text, int64_t *length_ns)
 {
     struct log_text behind = *text;

@@ -76,7 +76,7 @@ static bool parse_fraction(struct log_text *text, int64_t *ns)
     return true;
 }
 
-/* "23:41:12", with a fraction or without. */
+/* "23:41:12", with a fraction or without. 60 is a leap second. */
 static bool parse_time_of_day(struct log_text *text, int64_t *ns)
 {
     const char *at = text->at;
@@ -320,6 +320,7 @@ static bool parse_dated(struct log_text *text, struct log_time *time)
            (strchr("JFMASOND", c) && parse_syslog(text, time));
 }
 
+/* Dated forms first: a time of day alone is also within each of them. */
 bool log_take_time(struct log_text *text, struct log_time *time)
 {
     struct log_text behind = *text;
@@ -336,6 +337,7 @@ bool log_take_time(struct log_text *text, struct log_time *time)
     return true;
 }
 
+/* Until 2100: larger numbers are of something else. */
 bool log_take_epoch(struct log_text *text, int64_t *ns)
 {
     struct log_text behind = *text;
@@ -403,6 +405,8 @@ bool log_may_have_time(struct log_text line)
     return false;
 }
 
+/* At the line's beginning first, which nearly every line has; then from word to word, while
+ * what stands before may stand before a time. */
 bool log_find_time(struct log_text line, struct log_time *time, struct log_text *rest)
 {
     const char *limit = log_text_length(line) > TIME_WITHIN ? line.at + TIME_WITHIN : line.end;

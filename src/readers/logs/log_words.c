@@ -35,6 +35,7 @@ static int rarest_pair(const char *text)
     return best;
 }
 
+/* By its rarest pair of characters: the common ones would stop at every other place of a line. */
 void log_words_add(struct log_words *words, const char *text)
 {
     struct log_word *word = &words->words[words->count];
@@ -60,6 +61,8 @@ static bool is_word_at(const struct log_words *words, struct log_text line, cons
     return false;
 }
 
+/* Seven pairs at a look: a table of 64 KiB says for each whether any word has it, and most
+ * looks find none. O(bytes of the line / 7). */
 bool log_words_find_any(const struct log_words *words, struct log_text line)
 {
     const uint8_t *first = words->first;

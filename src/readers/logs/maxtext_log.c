@@ -25,6 +25,8 @@ static bool maxtext_log_recognises_line(struct log_text line)
     return maxtext_log_take_step(line, &rest, &step);
 }
 
+/* Its seconds are from dispatch to dispatch, so the wall clock decides where both are known
+ * (is_length_loose). */
 static enum log_line_use maxtext_log_read_step(struct log_reading *reading, struct log_text line)
 {
     struct job_event event = log_event(reading, line, JOB_STEP);

@@ -149,7 +149,8 @@ static int64_t world_size(struct log_text line)
                : 0;
 }
 
-/* All versions end with a bar, and have this field near the end. */
+/* All versions end with a bar, and have this field near the end. A line that a terminal or a
+ * launcher wrapped lacks its end; the next lines may bring it. */
 static bool megatron_log_is_whole(struct log_text fields)
 {
     enum { NEAR_THE_END = 160 };
@@ -183,6 +184,7 @@ static enum log_line_use read_stamp(struct log_reading *reading, struct log_text
     return LOG_LINE_USED;
 }
 
+/* A stamp counts for the iteration whose number it has, and for no other. */
 static void parse_stamp(const int64_t *memory, struct job_event *event)
 {
     if (event->time_ns != JOB_NOT_KNOWN || !memory[HAS_STAMP] || memory[STAMP_STEP] != event->step)
@@ -323,6 +325,7 @@ static enum log_line_use megatron_log_read_mark(struct log_reading *reading, str
     return LOG_LINE_NONE;
 }
 
+/* Iterations first, as they are most of the lines that are read here. */
 static enum log_line_use megatron_log_read_line(struct log_reading *reading, struct log_text line)
 {
     enum log_line_use use = read_iteration(reading, line);

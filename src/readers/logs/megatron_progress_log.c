@@ -76,6 +76,7 @@ static void read_checkpoint(struct log_reading *reading, struct log_text line, s
     job_add(reading->job, &event);
 }
 
+/* An async checkpoint is told of twice, when it is begun and when it is done. */
 static enum log_line_use megatron_progress_log_read_line(struct log_reading *reading,
                                                          struct log_text line)
 {

@@ -62,6 +62,8 @@ static bool is_key(const struct mlperf_line *line, const char *key)
     return log_text_length(line->key) == length && memcmp(line->key.at, key, length) == 0;
 }
 
+/* The object is searched, not parsed: lines may be cut, and the members that are needed come
+ * first. */
 static bool parse_line(struct log_text text, struct mlperf_line *line)
 {
     struct log_text rest;
@@ -115,7 +117,8 @@ static void tell(struct log_reading *reading, const struct mlperf_line *line,
     job_add(reading->job, &event);
 }
 
-/* A number of the metadata or of a value that is an object: "step": 448.0. */
+/* A number of the metadata or of a value that is an object: "step": 448.0. 4e18 is below 2^62,
+ * so sums of two still fit. */
 static bool mlperf_log_take_member(struct log_text object, const char *name, int64_t *number)
 {
     double real;
@@ -280,6 +283,7 @@ static void start_interval(struct log_reading *reading, const struct mlperf_line
         set_flag(reading, IS_LENGTH_LOST, true);
 }
 
+/* Training that ended waits in UNTOLD_NS until a line says which steps it was. */
 static void stop_interval(struct log_reading *reading, const struct mlperf_line *line)
 {
     int64_t *memory = reading->memory;
@@ -337,7 +341,8 @@ static void tell_last_block(struct log_reading *reading, const struct mlperf_lin
     memory[UNTOLD_NS] = 0;
 }
 
-/* Training stands still here. */
+/* Training stands still here. The line's own count goes first; where lines never count, the
+ * stretch itself becomes a step. */
 static void read_pause(struct log_reading *reading, const struct mlperf_line *line,
                        bool is_evaluation)
 {
@@ -587,6 +592,7 @@ static const struct {
     {"max_sequence_length", mlperf_log_read_sequence},
 };
 
+/* Sizes beyond a billion would overflow their product: then neither is known. */
 static enum log_line_use mlperf_log_read_line(struct log_reading *reading, struct log_text text)
 {
     struct mlperf_line line;

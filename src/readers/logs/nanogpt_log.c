@@ -23,6 +23,7 @@ enum {
     EVALUATION_LINE, /* of an evaluation since: its time is in that of the next one; 0: none */
 };
 
+/* A negative mfu is nanoGPT's "not yet known". */
 static bool parse_iter(struct log_text line, struct job_event *event)
 {
     struct log_text rest, length;
@@ -198,6 +199,7 @@ static void resolve_evaluation(struct log_reading *reading, struct job_event *ev
     memory[ITER_NS] = event->each_ns > 0 ? event->each_ns : 0;
 }
 
+/* Forms from the most telling to the shortest. */
 static bool nanogpt_log_recognises_line(struct log_text line)
 {
     struct job_event event = job_event_of(JOB_STEP);

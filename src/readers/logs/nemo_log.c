@@ -79,6 +79,7 @@ static bool nemo_log_goes_on(struct log_text line)
     return memchr(line.at, '|', log_text_length(line)) != NULL;
 }
 
+/* Without its last field the line was wrapped: it is cut, and goes on in the next one. */
 static enum log_line_use nemo_log_read_line(struct log_reading *reading, struct log_text line)
 {
     struct job_event event = job_event_of(JOB_STEP), stamped;

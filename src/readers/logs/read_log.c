@@ -123,7 +123,8 @@ static bool skip_line(struct log_lines *lines)
 }
 
 /* The next line, valid until the next call; false at the end. Lines end with a line feed, a
- * carriage return or both. */
+ * carriage return or both. Windows are kept from the line's beginning on, so a line is whole in
+ * memory, and copied only where it has escapes. */
 static bool log_lines_next(struct log_lines *lines, struct log_text *line)
 {
     for (;;) {
@@ -219,6 +220,7 @@ static int64_t with_day(struct log_reading *reading, int64_t time_of_day_ns)
     return reading->day_ns + time_of_day_ns;
 }
 
+/* A count that was not 0 in the first line is of an unknown time before. */
 int64_t log_newly_skipped(int64_t *has_count, int64_t *count, int64_t skipped)
 {
     int64_t before = *has_count ? *count : 0;
@@ -231,6 +233,7 @@ int64_t log_newly_skipped(int64_t *has_count, int64_t *count, int64_t skipped)
     return skipped > before ? skipped - before : 0;
 }
 
+/* Once a file had dated times, those without a date are of something else. */
 struct job_event log_event(struct log_reading *reading, struct log_text line,
                            enum job_event_kind kind)
 {
@@ -254,6 +257,7 @@ void log_tell(struct log_reading *reading, struct log_text line, enum job_event_
     job_add(reading->job, &event);
 }
 
+/* The first format of the list that recognizes it: the list has strict ones first. */
 static const struct log_format *format_of_line(struct log_text line)
 {
     for (size_t i = 0; formats[i]; i++)
@@ -270,7 +274,8 @@ static const struct log_format *format_that_line_may_be(struct log_text line)
     return NULL;
 }
 
-/* The first format of the list that a line in the beginning of the file is of. */
+/* The first format of the list that a line in the beginning of the file is of. Of several that
+ * the head has lines of, the one that stands first in the list. */
 static const struct log_format *format_of_head(struct input_window head)
 {
     struct input_stream memory = {0};
@@ -400,6 +405,8 @@ static bool is_other_line(struct log_walk *walk, struct log_text line)
     return walk->words_format && !log_words_find_any(&walk->words, line);
 }
 
+/* Most lines of a log are none of training: one look for words passes them over, and only a
+ * time is looked for. */
 static void read_log_read_line(struct log_walk *walk, struct log_text line)
 {
     enum log_line_use use = LOG_LINE_NONE;
@@ -539,6 +546,8 @@ const struct log_format *log_format_of_head(struct input_window head)
     return format ? format : format_that_head_may_be(head);
 }
 
+/* What one file of a job told (carry) goes on in the next one of the same format: rotated logs
+ * are cut anywhere. */
 bool read_log(struct job *job, struct input_stream *input, struct log_carry *carry,
               struct log_outcome *outcome, struct error *error)
 {

@@ -116,7 +116,8 @@ static enum log_line_use torchtitan_log_read_mark(struct log_reading *reading, s
     return LOG_LINE_NONE;
 }
 
-/* "Training starts at step 101, with local batch size 8, ..., total steps 1000 (warmup 200)." */
+/* "Training starts at step 101, with local batch size 8, ..., total steps 1000 (warmup 200)." It
+ * names the step that comes next. */
 static bool read_training(struct log_reading *reading, struct log_text line)
 {
     struct job_event event;

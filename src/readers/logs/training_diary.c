@@ -97,6 +97,7 @@ static bool next_line(struct log_text *text, struct log_text *line)
     return true;
 }
 
+/* One dated heading may be a changelog's or a letter's; two are a diary. */
 static bool training_diary_recognises_file(struct log_text head)
 {
     struct log_text line, words;
@@ -150,7 +151,8 @@ static void parse_restart(struct log_text line, struct job_incident *incident)
     }
 }
 
-/* "we lost 7.3h of work", "lost about 18h", "We lost ~11h", "lost 3 days". */
+/* "we lost 7.3h of work", "lost about 18h", "We lost ~11h", "lost 3 days". Several losses of one
+ * entry are added: people write what each restart cost. */
 static void parse_loss(struct log_text line, struct job_incident *incident)
 {
     static const struct {
@@ -195,6 +197,7 @@ static void parse_run(struct log_text line, struct job_incident *incident)
     }
 }
 
+/* What stands before the first heading is no entry's. */
 static bool training_diary_read_file(struct log_reading *reading, struct log_text text,
                                      struct error *error)
 {

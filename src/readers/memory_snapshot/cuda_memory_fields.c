@@ -43,6 +43,8 @@ static const struct {
     {"stage", FIELD_STAGE},
 };
 
+/* Member names become numbers once per text, so that a dict of an event is read without
+ * comparing strings. */
 void snapshot_reading_begin(struct snapshot_reading *reading)
 {
     const struct string_pool *strings = &reading->tree->strings;
@@ -71,6 +73,8 @@ void snapshot_reading_end(struct snapshot_reading *reading)
     index_table_clear(&reading->pool_ids);
 }
 
+/* Every value goes to its field's place, those of unknown names all to one: no search per
+ * member. */
 void snapshot_members_of(struct snapshot_members *members, const struct snapshot_reading *reading,
                          struct pickle_value dict)
 {
@@ -128,6 +132,7 @@ bool snapshot_address(const struct snapshot_reading *reading, struct pickle_valu
     return fail_number(reading, value, name);
 }
 
+/* The sum of all sizes is bounded here, so no later sum of sizes can overflow. */
 bool snapshot_size(struct snapshot_reading *reading, struct pickle_value value, const char *name,
                    int64_t *bytes)
 {
@@ -200,7 +205,8 @@ static bool frame_id(struct snapshot_reading *reading, struct pickle_value dict,
     return true;
 }
 
-/* The frames just put behind stack_frames become a stack, or are the one that is there already. */
+/* The frames just put behind stack_frames become a stack, or are the one that is there already.
+ * By hash, then compared: two stacks of one hash stay two. */
 static uint32_t close_stack(struct snapshot_reading *reading, uint32_t count)
 {
     struct memory_snapshot *snapshot = reading->snapshot;
@@ -247,6 +253,7 @@ static bool read_stack(struct snapshot_reading *reading, const struct pickle_ite
     return true;
 }
 
+/* Known by the list itself, or by where its frames lie: pickles share lists among events. */
 bool snapshot_stack_id(struct snapshot_reading *reading, struct pickle_value frames,
                        uint32_t *stack)
 {

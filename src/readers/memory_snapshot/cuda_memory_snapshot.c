@@ -66,6 +66,7 @@ static bool read_time(const struct snapshot_reading *reading, struct pickle_valu
     return true;
 }
 
+/* For out-of-memory events the address says how much the device had free. */
 static bool cuda_memory_snapshot_read_event(struct snapshot_reading *reading,
                                             struct snapshot_event *event,
                                             struct action_memory *memory, struct pickle_value dict)
@@ -197,6 +198,7 @@ static bool read_block_stack(struct snapshot_reading *reading,
     return snapshot_stack_id(reading, newest.values[FIELD_FRAMES], stack);
 }
 
+/* Old versions have no addresses: blocks then follow each other from the segment's. */
 static bool read_block(struct snapshot_reading *reading, struct snapshot_block *block,
                        uint64_t default_address, struct pickle_value dict)
 {
@@ -226,6 +228,7 @@ static uint32_t hash_of_pool(struct snapshot_pool id, uint64_t multiplier)
                       16);
 }
 
+/* Pools are few or many by the file's will, so they are found by a keyed hash. */
 static bool read_pool(struct snapshot_reading *reading, struct pickle_value value, uint32_t *pool)
 {
     struct memory_snapshot *snapshot = reading->snapshot;
@@ -428,6 +431,7 @@ static bool check_root(struct snapshot_reading *reading, struct pickle_value seg
                      is_list(segments) ? "device_traces" : "segments", how_to_make);
 }
 
+/* Strings move into the snapshot at the end: ids stay what they were. */
 static bool read_tree(struct snapshot_reading *reading, struct pickle_tree *tree)
 {
     /* The oldest snapshots are the list of segments alone. */
@@ -447,6 +451,7 @@ static bool read_tree(struct snapshot_reading *reading, struct pickle_tree *tree
     return true;
 }
 
+/* On failure nothing is left in the snapshot. */
 bool read_memory_snapshot(struct memory_snapshot *snapshot, struct input_stream *input,
                           struct error *error)
 {

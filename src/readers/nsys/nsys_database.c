@@ -21,6 +21,7 @@ static bool is_of_nsight_systems(struct nsys_database *database)
     return false;
 }
 
+/* Newer exports have the table under the other name. */
 static void read_version(struct nsys_database *database)
 {
     static const char *const columns[] = {"name", "value", NULL};
@@ -45,6 +46,8 @@ static void read_version(struct nsys_database *database)
     }
 }
 
+/* Damage in this table means that names may be missing: has_strings says whether they can be
+ * trusted. */
 static void read_strings(struct nsys_database *database)
 {
     static const char *const columns[] = {"id", "value", NULL};

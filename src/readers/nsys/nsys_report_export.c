@@ -80,7 +80,8 @@ static void keep_last_line(char *text)
 }
 
 /* Runs `arguments`; what it says goes to `said` (its end, where that is too long). -1 where it
- * cannot be started, with errno set. */
+ * cannot be started, with errno set. Both outputs into one pipe that is read to its end: a child
+ * that fills a pipe nobody reads would wait forever. */
 static int nsys_report_export_run_program(char *const *arguments, char *said, size_t size)
 {
     posix_spawn_file_actions_t actions;
@@ -161,6 +162,7 @@ static bool export_to(const char *path, char *database, struct error *error)
                                            : "");
 }
 
+/* A database beside the report that is not older is used, as nsys itself does. */
 bool nsys_report_export(struct nsys_export *made, const char *path, struct error *error)
 {
     char *folder;

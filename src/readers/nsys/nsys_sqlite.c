@@ -32,6 +32,7 @@ static bool open_input(struct nsys_database *database, const struct input_stream
         ", rocprofv3 ('rocpd_kernel_dispatch') or torch_npu ('STRING_IDS', 'TASK')", error);
 }
 
+/* A file of several processes is several ranks, each read by itself. */
 static bool count_parts(uint32_t *count, const struct input_stream *input, struct error *error)
 {
     SCOPED(nsys_database) database = {0};
@@ -94,6 +95,7 @@ static bool reports_steps(const char *table)
     return false;
 }
 
+/* Damage goes before "nothing recorded": a cut file may have lost just these tables. */
 static bool is_without_work(const struct nsys_reading *reading, struct error *error)
 {
     const struct trace_builder *builder = &reading->builder;
@@ -138,6 +140,7 @@ static void read_all(struct nsys_reading *reading)
     free(reading->call_names);
 }
 
+/* The database is opened once per rank: strings are most of that, and ranks are few. */
 static bool read_trace(struct trace *trace, struct input_stream *input,
                        const struct read_options *options, struct error *error)
 {

@@ -43,6 +43,7 @@ static int32_t nsys_sqlite_device_small(int64_t number)
     return number >= -1 && number <= INT32_MAX ? (int32_t)number : -1;
 }
 
+/* Rows of one stream follow each other: the last answer is mostly the next. */
 static uint32_t stream_track(struct nsys_reading *reading, const struct sqlite_rows *rows)
 {
     char device[24];
@@ -101,6 +102,7 @@ enum {
     KERNEL_MANGLED,
 };
 
+/* Shared memory is static and dynamic together; one of them alone is not told as the sum. */
 static uint32_t kernel_detail(struct nsys_reading *reading, const struct sqlite_rows *rows)
 {
     struct event_detail detail = event_detail_none();
@@ -118,6 +120,7 @@ static uint32_t kernel_detail(struct nsys_reading *reading, const struct sqlite_
     return trace_builder_detail(&reading->builder, &detail);
 }
 
+/* The demangled name first, as rules of names are made for it. */
 static uint32_t nsys_sqlite_device_kernel_name(struct nsys_reading *reading,
                                                const struct sqlite_rows *rows)
 {

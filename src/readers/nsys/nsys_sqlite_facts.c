@@ -27,6 +27,7 @@ static int32_t nsys_sqlite_facts_small(int64_t number)
     return number >= 0 && number <= INT32_MAX ? (int32_t)number : -1;
 }
 
+/* Numbers of the table are of the machine; a process sees its own (CUDA_VISIBLE_DEVICES). */
 static void nsys_sqlite_facts_read_devices(struct nsys_reading *reading)
 {
     static const char *const columns[] = {"id",           "name",         "totalMemory", "smCount",
@@ -155,6 +156,8 @@ static void read_host(struct nsys_reading *reading)
     sqlite_rows_clear(&rows);
 }
 
+/* The environment is of the program that nsys started: with several ranks it is the
+ * launcher's. */
 void nsys_read_facts(struct nsys_reading *reading)
 {
     const struct nsys_database *database = reading->database;

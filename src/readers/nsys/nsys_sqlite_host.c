@@ -99,7 +99,8 @@ struct open_modules {
     size_t depth;
 };
 
-/* Adds the mark of the range at `place`: the names of those around it, joined by dots. */
+/* Adds the mark of the range at `place`: the names of those around it, joined by dots. A path
+ * that does not fit is no module's. */
 static void add_mark(const struct open_modules *modules, size_t place,
                      struct trace_builder *builder)
 {
@@ -126,6 +127,8 @@ static void add_mark(const struct open_modules *modules, size_t place,
                                });
 }
 
+/* Modules are marked when an operator is found in them: ranges around none are phases or
+ * comments. */
 static void walk_over(struct open_modules *modules, const struct module_range *range,
                       struct trace_builder *builder)
 {
@@ -222,6 +225,7 @@ static uint32_t call_name(struct nsys_reading *reading, int64_t id)
     return reading->call_names[string];
 }
 
+/* Correlation 0 is CUPTI's "none": many calls have it, and would all be joined to one kernel. */
 static void read_calls(struct nsys_reading *reading)
 {
     static const char *const columns[] = {"start",         "end",    "globalTid",
@@ -267,6 +271,8 @@ struct range_uses {
     struct nvtx_payload_schemas schemas;
 };
 
+/* The bytes first, as the schema says what each is; the JSON that nsys makes of them is there
+ * in newer exports only. */
 static void keep_nccl_call(struct nsys_reading *reading, const struct sqlite_rows *rows,
                            struct range_uses *uses, const struct event *event)
 {
@@ -317,6 +323,8 @@ static void nsys_sqlite_host_add_range(struct nsys_reading *reading, const struc
         module_ranges_add(&uses->modules, &reading->builder, &event);
 }
 
+/* Ranges of NCCL and of modules wait until all are read: what a range is depends on those
+ * around it. */
 static void read_ranges(struct nsys_reading *reading)
 {
     static const char *const columns[] = {"start",      "end",       "eventType",    "text",

@@ -38,6 +38,7 @@ static const char *const overheads[] = {NULL,
                                         "Command Buffer Full"};
 enum { OVERHEAD_COUNT = sizeof overheads / sizeof *overheads };
 
+/* The type first, so that a trace of either recorder calls the same overhead the same. */
 static uint32_t nsys_sqlite_host_tables_name_of(struct nsys_reading *reading,
                                                 const struct sqlite_rows *rows)
 {

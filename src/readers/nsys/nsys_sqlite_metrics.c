@@ -22,6 +22,8 @@ struct metric_list {
     uint32_t last; /* the one of the row before: rows go round in one order */
 };
 
+/* A machine's counters are sampled for all of its GPUs; those on which this process has no
+ * track are another rank's. */
 static bool works_on(const struct trace_builder *builder, int32_t device)
 {
     for (uint32_t i = 0; i < builder->track_count; i++)
@@ -67,6 +69,8 @@ static struct metric *add_metric(struct nsys_reading *reading, struct metric_lis
     return added;
 }
 
+/* Samples come in rounds, one of each metric: the search begins behind the last one found, so
+ * it is one step in a usual file. */
 static struct metric *find_metric(struct metric_list *list, const struct metric *metric)
 {
     for (uint32_t i = 0; i < list->count; i++) {
@@ -80,6 +84,7 @@ static struct metric *find_metric(struct metric_list *list, const struct metric 
     return NULL;
 }
 
+/* The low byte of the type is the GPU's number, as TARGET_INFO_GPU has it. */
 static void read_metric_names(struct nsys_reading *reading, struct metric_list *list)
 {
     static const char *const columns[] = {"typeId", "metricId", "metricName", NULL};

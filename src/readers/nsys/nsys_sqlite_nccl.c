@@ -77,6 +77,7 @@ static size_t field_of_name(const char *name)
     return name ? field : NVTX_FIELD_COUNT;
 }
 
+/* A layout without offsets is a C struct's: members in order, each aligned to its size. */
 void nvtx_payload_schemas_read(struct nvtx_payload_schemas *schemas, struct nsys_database *database)
 {
     static const char *const columns[] = {"domainId", "schemaId", "type", "name", "offset", NULL};
@@ -124,7 +125,9 @@ static uint64_t nvtx_payload_number_at(const unsigned char *bytes, size_t count)
     return number;
 }
 
-/* Where the payload begins; 0 where sizes and length do not agree. */
+/* Where the payload begins; 0 where sizes and length do not agree. The header is domain, schema,
+ * size and place, 8 bytes each. Exports differ in what the place counts from: the forms are
+ * tried whose sizes agree. */
 static size_t payload_start(const unsigned char *bytes, size_t length)
 {
     uint64_t size = nvtx_payload_number_at(bytes + 16, 8);
@@ -165,7 +168,8 @@ bool nvtx_payload_decode(struct nvtx_payload *payload, const struct nvtx_payload
     return has_any;
 }
 
-/* The number behind `"name":`, which may stand in quotes itself. */
+/* The number behind `"name":`, which may stand in quotes itself. The member is searched, not
+ * parsed: names of NCCL's fields are whole sentences, and no value holds one. */
 static bool parse_field(uint64_t *value, const char *json, const char *name)
 {
     size_t length = strlen(name);
@@ -208,6 +212,7 @@ bool is_nccl_call(const char *name)
     return has_prefix(name, nccl_prefix) && isupper((unsigned char)name[NCCL_PREFIX_LENGTH]);
 }
 
+/* The call that makes a communicator tells how many ranks it has; later calls only name it. */
 void nccl_ranges_add(struct nccl_ranges *ranges, const struct event *event,
                      const struct nvtx_payload *payload)
 {
@@ -264,6 +269,9 @@ static bool is_one_way(const char *name)
     return strcmp(name, "Send") == 0 || strcmp(name, "Recv") == 0;
 }
 
+/* Definition of a message: docs/metrics has the whole of what all ranks give or get, so the
+ * part of one is multiplied by the ranks; without their number the size is unknown rather than
+ * wrong. */
 static int64_t nsys_sqlite_nccl_bytes_of(const struct message *message, uint64_t given)
 {
     uint64_t bytes = given;
@@ -274,6 +282,7 @@ static int64_t nsys_sqlite_nccl_bytes_of(const struct message *message, uint64_t
     return bytes <= INT64_MAX ? (int64_t)bytes : -1;
 }
 
+/* A call without a size gives nothing to a kernel: half a message is worse than none. */
 static struct message message_of(const struct nccl_ranges *ranges, const struct nccl_range *range,
                                  const char *name)
 {
@@ -400,7 +409,9 @@ static struct message message_of_group(const struct group *group)
     return message;
 }
 
-/* The details of the next range of a thread. */
+/* The details of the next range of a thread. Calls within ncclGroupStart and ncclGroupEnd are
+ * launched by the outermost end: kernels are joined to that range, so the group's sum stands
+ * there. Groups nest; only the outermost launches. */
 static uint32_t next_detail(struct group *group, const struct nccl_ranges *ranges, size_t index,
                             struct trace_builder *builder)
 {
@@ -429,6 +440,8 @@ static uint32_t next_detail(struct group *group, const struct nccl_ranges *range
     return detail_of(builder, &message);
 }
 
+/* Groups live on one thread, so a new thread begins without one. O(n log n) for the sort, then
+ * one pass. */
 void nccl_ranges_finish(struct nccl_ranges *ranges, struct trace_builder *builder)
 {
     struct group group = {0};

@@ -22,6 +22,7 @@ static void add_faults(struct nsys_reading *reading, const struct sqlite_rows *r
         series_add(&list->series[index], &sample);
 }
 
+/* One row is one fault of the host. */
 static void read_faults_of_host(struct nsys_reading *reading)
 {
     static const char *const columns[] = {"start", NULL};
@@ -33,6 +34,7 @@ static void read_faults_of_host(struct nsys_reading *reading)
     sqlite_rows_clear(&rows);
 }
 
+/* The device reports faults in batches: a row has their number. */
 static void read_faults_of_devices(struct nsys_reading *reading)
 {
     static const char *const columns[] = {"start", "deviceId", "numberOfPageFaults", NULL};

@@ -15,6 +15,8 @@ static const char *const work_tables[] = {
     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"};
 enum { WORK_TABLE_COUNT = sizeof work_tables / sizeof *work_tables };
 
+/* A process may use several devices; the lowest stands for it, which is the same in each
+ * table. */
 static void add_process(struct nsys_ranks *ranks, int64_t process, int64_t device)
 {
     for (uint32_t i = 0; i < ranks->count; i++) {
@@ -71,6 +73,8 @@ static bool is_of_process(const struct sqlite_rows *rows, int64_t process)
            sqlite_integer(rows, DEVICE_PID, -1) == nsys_pid(process);
 }
 
+/* Numbers of GPUs are the machine's, cudaId is what the process calls them; without that table
+ * both are taken as the same. */
 int32_t nsys_device_of_gpu(struct nsys_database *database, int64_t process, int64_t gpu)
 {
     struct sqlite_rows rows = {0};
@@ -147,6 +151,9 @@ static int by_mpi_rank(const void *a, const void *b)
     return compare_numbers(left->mpi_rank, right->mpi_rank);
 }
 
+/* Numbers of MPI, where every process has one and no two the same; else the order of GPUs,
+ * which is how launchers give ranks to the processes of a machine (LOCAL_RANK). Which of the
+ * two it was is told (are_named). */
 bool nsys_ranks_find(struct nsys_ranks *ranks, struct nsys_database *database, struct error *error)
 {
     for (size_t i = 0; i < WORK_TABLE_COUNT; i++)

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* globalTid and globalPid have the process in their upper bits and the thread in the lower 24,
+ * so one condition in SQL leaves the rows of one rank. */
 void nsys_reading_open(struct nsys_reading *reading, struct sqlite_rows *rows, const char *table,
                        const char *const *columns, const char *process_column)
 {
@@ -22,6 +24,8 @@ void nsys_reading_open(struct nsys_reading *reading, struct sqlite_rows *rows, c
                            is_filtered ? &is_of_process : NULL);
 }
 
+/* Each bad row is counted under one reason, and under its table, so that the sums of what was
+ * read agree. */
 bool nsys_reading_time(struct nsys_reading *reading, const struct sqlite_rows *rows,
                        struct nsys_row_time *time)
 {
@@ -42,6 +46,8 @@ bool nsys_reading_time(struct nsys_reading *reading, const struct sqlite_rows *r
            !__builtin_sub_overflow(time->end_ns, time->start_ns, &duration_ns);
 }
 
+/* Only strings that rows of this rank name are copied: the file's pool is that of all
+ * processes. */
 uint32_t nsys_reading_string(struct nsys_reading *reading, int64_t id)
 {
     uint32_t string = hash_map_find(&reading->database->string_ids, (uint64_t)id);
@@ -56,6 +62,8 @@ uint32_t nsys_reading_string(struct nsys_reading *reading, int64_t id)
     return reading->names[string];
 }
 
+/* Rows of a thread follow each other: formatting numbers for each would take longer than
+ * reading the row. */
 uint32_t nsys_reading_thread(struct nsys_reading *reading, int64_t global_tid)
 {
     struct track_key key = {.device = -1, .stream = -1};

@@ -58,6 +58,7 @@ static int cuda_api_trace_compare_starts(const struct stats_cell *a, const struc
     return (a[0].integer > b[0].integer) - (a[0].integer < b[0].integer);
 }
 
+/* All rows are held and sorted: nothing in the file promises their order. */
 static bool cuda_api_trace_fill(struct stats_table *table, struct nsys_database *database,
                                 enum kernel_name_form form, struct error *error)
 {

@@ -5,6 +5,7 @@
 #include "readers/nsys_stats/stats_report.h"
 #include "readers/nsys_stats/stats_rows.h"
 
+/* By the name's text: two ids of one text are one row. */
 static bool cuda_gpu_kern_sum_fill(struct stats_table *table, struct nsys_database *database,
                                    enum kernel_name_form form, struct error *error)
 {

@@ -11,6 +11,7 @@ static int cuda_gpu_mem_size_sum_compare_totals(const struct stats_cell *a,
     return compare_nullable(a[7].text, b[7].text);
 }
 
+/* Megabytes are 10^6 bytes, as in nsys. */
 static bool cuda_gpu_mem_size_sum_fill(struct stats_table *table, struct nsys_database *database,
                                        enum kernel_name_form form, struct error *error)
 {

@@ -61,7 +61,8 @@ static struct stats_cell cuda_gpu_trace_cell_of(const struct sqlite_rows *rows, 
                                         : stats_integer(sqlite_integer(rows, column, 0));
 }
 
-/* The cells that all work has; the caller fills the rest. */
+/* The cells that all work has; the caller fills the rest. Green context 0 is "none", and nsys
+ * leaves the cell empty. */
 static struct stats_cell *cuda_gpu_trace_add_row(struct work *work, const struct sqlite_rows *rows)
 {
     struct stats_cell *row = stats_table_add_row(work->table);
@@ -176,6 +177,8 @@ static int cuda_gpu_trace_compare_starts(const struct stats_cell *a, const struc
     return (a[0].integer > b[0].integer) - (a[0].integer < b[0].integer);
 }
 
+/* Three tables into one, then a stable sort by start: rows of one start stay kernels, copies,
+ * memsets. */
 static bool cuda_gpu_trace_fill(struct stats_table *table, struct nsys_database *database,
                                 enum kernel_name_form form, struct error *error)
 {

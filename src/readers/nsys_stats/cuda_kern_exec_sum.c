@@ -41,6 +41,8 @@ static const char *kept(struct launch_groups *groups, const char *text)
                 : NULL;
 }
 
+/* A text as the key, since call and kernel are compared by text; a missing name is a line
+ * break, which no name is. */
 static struct launch_group *cuda_kern_exec_sum_find_group(struct launch_groups *groups,
                                                           struct launch_group like)
 {
@@ -61,6 +63,8 @@ static struct launch_group *cuda_kern_exec_sum_find_group(struct launch_groups *
     return &groups->groups[groups->count++];
 }
 
+/* A kernel that began before its call returned did not wait: it has no value in the queue,
+ * rather than 0, as nsys counts it (QCount). */
 static void cuda_kern_exec_sum_add_launch(struct launch_groups *groups,
                                           const struct nsys_database *database,
                                           const struct sqlite_rows *rows,
@@ -93,6 +97,7 @@ static int cuda_kern_exec_sum_compare_numbers(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
+/* A full order first, so that the stable sort by the mean leaves ties in it. */
 static int compare_launch_groups(const void *a, const void *b)
 {
     const struct launch_group *left = a;

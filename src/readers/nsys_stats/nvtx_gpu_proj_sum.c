@@ -33,6 +33,8 @@ struct projecting {
     struct projection *projections; /* by range */
 };
 
+/* An API call may launch several kernels (a graph does): its work is from the first start to
+ * the last end. */
 static void add_work(struct projecting *projecting, struct nsys_database *database,
                      const char *table)
 {
@@ -72,6 +74,8 @@ static void project(void *context, uint32_t launch, uint32_t range)
     projection->operations++;
 }
 
+/* Each launch is given to all ranges around it, not the innermost alone: a range's projection
+ * holds what ranges within it launched. */
 static void project_all(struct projecting *projecting)
 {
     uint32_t count = projecting->launches.count;
@@ -89,7 +93,8 @@ static void project_all(struct projecting *projecting)
     large_array_free(spans);
 }
 
-/* How many ranges are around each; large_array_free() it. */
+/* How many ranges are around each; large_array_free() it. Bounded by the number of ranges, so a
+ * circle of parents, which a damaged file could have, ends. */
 static int64_t *levels_of(const struct projecting *projecting, const uint32_t *parents)
 {
     uint32_t count = projecting->ranges.count;
@@ -159,6 +164,8 @@ static int nvtx_gpu_proj_sum_compare_totals(const struct stats_cell *a, const st
     return order ? order : compare_nullable(a[1].text, b[1].text);
 }
 
+/* Levels and children are means per range, as nsys has them; ranges that launched nothing have
+ * no row. */
 static void nvtx_gpu_proj_sum_fill_rows(struct stats_table *table, struct projecting *projecting)
 {
     uint32_t *parents = stats_range_parents(&projecting->ranges);

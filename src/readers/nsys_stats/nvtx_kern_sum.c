@@ -65,7 +65,9 @@ static void nvtx_kern_sum_pair_up(void *context, uint32_t launch, uint32_t range
     add_kernels_of(pairing, launch, range);
 }
 
-/* One kernel under one launch (a kernel with several calls stands under each). */
+/* One kernel under one launch (a kernel with several calls stands under each). Kernels of a
+ * launch are a list through an array (first_kernel, next_kernel): 4 bytes each instead of an
+ * allocation. */
 static void nvtx_kern_sum_add_kernel(struct pairing *pairing, const struct kernel_in_range *kernel,
                                      uint32_t launch)
 {
@@ -108,6 +110,8 @@ static void nvtx_kern_sum_read_kernels(struct pairing *pairing, struct nsys_data
     sqlite_rows_clear(&rows);
 }
 
+/* What has no range around it gets a row without a range, so that all kernels are in the
+ * table. */
 static void pair_all(struct pairing *pairing)
 {
     uint32_t count = pairing->launches.count;
@@ -195,6 +199,8 @@ static int compare_kernel_numbers(const void *a, const void *b)
     return nvtx_kern_sum_compare_numbers(left->kernel, right->kernel);
 }
 
+/* Pairs of a row are sorted by range, so distinct ranges are counted in one pass; distinct
+ * kernels need a second order, as a kernel lies in several ranges of one name. */
 static void nvtx_kern_sum_fill_row(struct stats_table *table, const struct pairing *pairing,
                                    struct kernel_in_range *pairs, size_t count)
 {
@@ -242,6 +248,8 @@ static int compare_cells(const struct stats_cell *a, const struct stats_cell *b)
     return order ? order : nvtx_kern_sum_compare_numbers(b[6].integer, a[6].integer);
 }
 
+/* Equal rows stand next to each other after one sort: no hash of five fields is needed. O(n
+ * log n). */
 static void nvtx_kern_sum_fill_rows(struct stats_table *table, struct pairing *pairing)
 {
     size_t end;

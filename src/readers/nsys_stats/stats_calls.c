@@ -25,6 +25,7 @@ static void name_groups(struct stats_groups *groups, const struct nsys_database 
     }
 }
 
+/* By nameId while reading, which is a number per row; texts are looked up once per group. */
 void fill_call_summary(struct stats_table *table, struct nsys_database *database,
                        const struct call_selection *selection)
 {

@@ -12,6 +12,7 @@ static int64_t stats_copies_value_of(const struct sqlite_rows *rows, bool is_by_
                : saturated_difference(sqlite_integer(rows, 1, 0), sqlite_integer(rows, 0, 0));
 }
 
+/* Copies of a kind without a label are left out: they have no name to stand under. */
 bool group_copies(struct stats_groups *groups, struct nsys_database *database, bool is_by_bytes,
                   struct error *error)
 {

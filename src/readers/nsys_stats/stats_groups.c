@@ -27,6 +27,9 @@ static int stats_values_compare_values(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
+/* The deviation is that of a sample (n - 1), and of one value 0, as in nsys. Two passes, since
+ * the sum of squares less the square of the sum loses all digits for times near 1e18; long
+ * double keeps the squares exact enough. Sorting is for the median: O(n log n). */
 struct stats_summary stats_values_summary(struct stats_values *values)
 {
     struct stats_summary summary = {.count = values->count};
@@ -104,6 +107,7 @@ struct ranked_group {
     bool is_by_count;
 };
 
+/* A total order, so that ties stand alike in each run. */
 static int stats_groups_compare_groups(const void *a, const void *b)
 {
     const struct ranked_group *left = a;
@@ -140,6 +144,7 @@ static void stats_groups_fill_row(struct stats_table *table, const struct ranked
     row[table->column_count - 1] = stats_text(table, ranked->group->name);
 }
 
+/* The share is of the sum of all groups, not of the wall clock. */
 void stats_groups_fill(struct stats_groups *groups, struct stats_table *table, bool is_by_count)
 {
     struct ranked_group *ranked = require_memory(calloc(groups->count + 1, sizeof *ranked));

@@ -14,6 +14,9 @@ static uint64_t launch_key(uint32_t process, int64_t correlation)
     return pair_key(process, (uint32_t)correlation);
 }
 
+/* Correlation ids count per process, so the key has both. Calls of one id are a list in the
+ * file's order: a kernel then has a row for each. A list is walked to its end, so a file that
+ * gives all calls one id costs O(n^2). */
 static void link_launch(struct stats_launches *launches, uint32_t index)
 {
     struct stats_launch *launch = &launches->launches[index];

@@ -20,6 +20,7 @@ static struct stats_group *stats_range_sum_group_of(struct stats_groups *groups,
     return range->is_push_pop ? stats_groups_named(groups, stats_range_name(ranges, index)) : NULL;
 }
 
+/* Ranges that are still open end with the recording, as in nsys. */
 bool fill_range_sum(struct stats_table *table, struct nsys_database *database,
                     enum range_sum_kind kind, struct error *error)
 {

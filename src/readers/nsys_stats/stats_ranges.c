@@ -43,6 +43,7 @@ static const char *stats_ranges_text_of(struct nsys_database *database,
     return text ? text : by_id;
 }
 
+/* A number of a domain may be given twice in a process; the earliest name counts. */
 static void add_domain(struct domains *domains, struct stats_ranges *ranges,
                        struct nsys_database *database, const struct sqlite_rows *rows)
 {
@@ -86,6 +87,7 @@ static void domains_clear(struct domains *domains)
 
 /* ---- ranges --------------------------------------------------------------------------------- */
 
+/* "domain:text", as nsys writes it. */
 static uint32_t stats_ranges_name_range(struct stats_ranges *ranges, const struct domains *domains,
                                         struct nsys_database *database,
                                         const struct sqlite_rows *rows)
@@ -121,6 +123,7 @@ static void stats_ranges_add_range(struct stats_ranges *ranges, const struct dom
     };
 }
 
+/* Where the recording ends shows only behind the last row, so open ranges are closed then. */
 void stats_ranges_read(struct stats_ranges *ranges, struct nsys_database *database,
                        bool is_end_of_ranges)
 {
@@ -229,6 +232,10 @@ static bool begins_before(const struct stats_span *range, const struct stats_spa
     return range->start_ns <= span->start_ns;
 }
 
+/* Ranges and spans are both walked by thread and start, with the ranges that are open held in
+ * a list: each range is opened and closed once. O((n + m) log(n + m) + spans * depth), where
+ * depth is how many ranges are open at a time. StartEnd ranges need not nest, so it is a list
+ * and not a stack. */
 void stats_ranges_around(const struct stats_ranges *ranges, struct stats_span *spans,
                          size_t span_count,
                          void (*found)(void *context, uint32_t span, uint32_t range), void *context)
@@ -255,6 +262,8 @@ void stats_ranges_around(const struct stats_ranges *ranges, struct stats_span *s
     large_array_free(sorted);
 }
 
+/* The tightest of those around is the parent: with ranges that overlap there is no innermost
+ * by order. Equal lengths go to the one that began first. */
 uint32_t *stats_range_parents(const struct stats_ranges *ranges)
 {
     uint32_t *parents = large_array_new((ranges->count + (size_t)1) * sizeof *parents);

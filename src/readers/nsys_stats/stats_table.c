@@ -29,6 +29,8 @@ struct placed_row {
     int (*compare)(const struct stats_cell *a, const struct stats_cell *b);
 };
 
+/* By where the row stood where the keys are equal: qsort is not stable, and nsys' order of
+ * ties is that of its rows. */
 static int stats_compare_rows(const void *a, const void *b)
 {
     const struct placed_row *left = a;
@@ -49,6 +51,7 @@ static bool stats_is_sorted(const struct stats_table *table,
     return true;
 }
 
+/* Rows are moved once, by pointers that were sorted: a row has up to thirty cells. */
 void stats_table_sort(struct stats_table *table,
                       int (*compare)(const struct stats_cell *a, const struct stats_cell *b))
 {

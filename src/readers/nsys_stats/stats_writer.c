@@ -105,7 +105,8 @@ static void stats_write_json(struct json_writer *writer, const char *key,
 
 /* ---- the screen ----------------------------------------------------------------------------- */
 
-/* 0: always shown; the others go one after the other, the highest first. */
+/* 0: always shown; the others go one after the other, the highest first. What a column's title
+ * begins with decides, as its unit stands behind. */
 static int priority_of(const struct stats_table *table, size_t column)
 {
     static const char *const first[] = {
@@ -162,7 +163,8 @@ static size_t wanted_width(const struct stats_table *table, size_t column)
 }
 
 /* Leaves out what is less important until the rest has the room that it wants; the columns that
- * stay are put into `chosen`. */
+ * stay are put into `chosen`. From the right, where nsys has its details; columns of priority 0
+ * stay even where they do not fit, and are then shortened. */
 static size_t choose_columns(const struct stats_table *table, int width, struct arena *arena,
                              size_t *chosen)
 {
@@ -201,6 +203,8 @@ struct screen {
     struct text_style style;
 };
 
+/* Texts are made for a hundred thousand rows at a time, so memory does not grow with the
+ * table. */
 static void stats_writer_write_rows(FILE *output, const struct screen *screen, size_t first,
                                     size_t row_count)
 {
@@ -336,6 +340,8 @@ static void write_missing(struct stats_page *page, const struct stats_report *re
     page->written++;
 }
 
+/* A single report that lacks its table is an error; among several it is told in its place, so
+ * that the others are still written. */
 bool stats_write_reports(FILE *output, struct nsys_database *database,
                          const struct chosen_stats *chosen,
                          const struct stats_page_settings *settings, struct error *error)

@@ -45,7 +45,9 @@ static bool begins_packet(struct proto_bytes message)
     return false;
 }
 
-/* The first packet is one, and another stands behind it where the first ends in what is seen. */
+/* The first packet is one, and another stands behind it where the first ends in what is seen.
+ * Protobuf has no signature: a first field 1 of bytes that holds a usual field, with another
+ * such key behind it, is what no text and no other reader's file begins with. */
 static bool perfetto_recognises(const char *head, size_t length)
 {
     struct proto_walk walk = proto_walk_of((struct proto_bytes){head, length});
@@ -109,6 +111,8 @@ static void read_packet_number(struct packet *packet, const struct proto_field *
     }
 }
 
+/* Numbers are those of TracePacket in perfetto_trace.proto; the oneof of payloads has one
+ * field per packet. */
 static void read_packet_message(struct packet *packet, const struct proto_field *field)
 {
     switch (field->number) {
@@ -143,6 +147,8 @@ static void read_packet_message(struct packet *packet, const struct proto_field 
     }
 }
 
+/* Fields may come in any order, so all are collected before the packet is read: names that it
+ * interns serve its own event. */
 static struct packet packet_of(struct proto_bytes message)
 {
     struct proto_walk walk = proto_walk_of(message);
@@ -246,6 +252,10 @@ static void leave_packet(struct perfetto_reading *reading, uint32_t number)
     read_account_leave(&reading->builder.read, text, 1);
 }
 
+/* First what changes the sequence's state (a packet lost, state cleared), then names,
+ * defaults, clocks and tracks, then events, which refer to them. A sequence that lost packets
+ * may lack names until it begins anew, so its events are set aside instead of being given
+ * wrong names. */
 static void read_packet(struct perfetto_reading *reading, struct proto_bytes message,
                         const struct packet *packet)
 {
@@ -282,7 +292,8 @@ static void read_packet(struct perfetto_reading *reading, struct proto_bytes mes
 
 /* ---- compressed packets --------------------------------------------------------------------- */
 
-/* What zlib unpacked; free() it. *is_whole: all of it. */
+/* What zlib unpacked; free() it. *is_whole: all of it. Bounded by PACKET_BYTES_MAX: a few bytes
+ * may unpack to any number. */
 static char *unpack(struct proto_bytes packed, size_t *length, bool *is_whole)
 {
     z_stream stream = {.next_in = (Bytef *)(uintptr_t)packed.at, .avail_in = (uInt)packed.length};
@@ -305,6 +316,8 @@ static char *unpack(struct proto_bytes packed, size_t *length, bool *is_whole)
     return text;
 }
 
+/* One level only: compressed packets within compressed ones are not written, and unpacking
+ * them would have no bound. */
 static void read_compressed(struct perfetto_reading *reading, struct proto_bytes packed,
                             bool is_cut)
 {
@@ -342,7 +355,8 @@ static void read_outer_packet(struct perfetto_reading *reading, struct proto_byt
 /* ---- the file ------------------------------------------------------------------------------- */
 
 /* Reads the packets that are whole; returns how many bytes they are. *goes_on: false where what
- * follows is none. */
+ * follows is none. What is not whole yet waits for more text. Twenty bytes hold any key and
+ * length: a field that cannot be read from so many is damage, not a cut. */
 static size_t read_whole_packets(struct perfetto_reading *reading, struct proto_bytes text,
                                  bool *goes_on)
 {
@@ -363,6 +377,8 @@ static size_t read_whole_packets(struct perfetto_reading *reading, struct proto_
     return used;
 }
 
+/* Compressed packets are read as far as they can be unpacked, so a cut loses the last events
+ * only. */
 static void tell_of_cut(struct perfetto_reading *reading, const struct input_stream *input,
                         struct proto_bytes rest, bool goes_on)
 {
@@ -388,6 +404,7 @@ static void tell_of_cut(struct perfetto_reading *reading, const struct input_str
                        (long long)reading->byte);
 }
 
+/* A window at a time, of which the part behind the last whole packet is kept. */
 static int64_t read_packets(struct perfetto_reading *reading, struct input_stream *input)
 {
     struct input_window window = {NULL, 0};
@@ -444,6 +461,8 @@ static void perfetto_tell_recorder(struct trace_builder *builder)
                    "%s (Perfetto's packets), version not told", writer);
 }
 
+/* Slices are joined when all was read: their ends, stages of GPUs and names of tracks may
+ * stand anywhere in the file. */
 static bool perfetto_read_trace(struct trace *trace, struct input_stream *input,
                                 const struct read_options *options, struct error *error)
 {

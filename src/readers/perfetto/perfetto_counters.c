@@ -16,6 +16,8 @@ static uint64_t counter_key(uint64_t scope, int what, uint32_t counter)
     return (scope * WHATS + (uint64_t)what) << 32 | counter;
 }
 
+/* A sequence's descriptors have numbers of their own; its place + 1 keeps them apart from the
+ * global ones, which have scope 0. */
 static uint64_t perfetto_scope(const struct perfetto_state *state,
                                const struct perfetto_sequence *sequence, uint64_t number)
 {
@@ -157,7 +159,9 @@ static void read_counter(struct perfetto_reading *reading, const struct counter_
     trace_builder_count(&reading->builder, packet->category, 'C', sample.time_ns, sample.time_ns);
 }
 
-/* A GpuCounterEvent: descriptor 1, or its number 4, which counts on; counters 2, gpu_id 3. */
+/* A GpuCounterEvent: descriptor 1, or its number 4, which counts on; counters 2, gpu_id 3.
+ * Descriptors first, whose counters may stand before them in the packet. The number of a
+ * descriptor holds for later packets of the sequence, which leave it out. */
 void perfetto_read_counters(struct perfetto_reading *reading, struct perfetto_sequence *sequence,
                             struct proto_bytes message, int64_t time_ns)
 {

@@ -36,6 +36,8 @@ static bool needs_escape(unsigned char c)
     return c < ' ' || c == '"' || c == '\\';
 }
 
+/* Bytes above 0x7f are copied as they are: names that are no UTF-8 are counted where they are
+ * stored. */
 static void append_quoted(struct perfetto_reading *reading, struct proto_bytes text)
 {
     char escape[8];
@@ -189,6 +191,8 @@ static bool next_member(struct open_value *open, struct proto_field *member)
     return false;
 }
 
+/* Without recursion, on a stack of NESTING_MAX: what lies deeper is null, so no file can make
+ * it overflow. */
 static void append_annotation(struct perfetto_reading *reading,
                               const struct perfetto_sequence *sequence, struct proto_bytes message)
 {
@@ -226,7 +230,8 @@ static const struct perfetto_track *parent_of(const struct perfetto_state *state
     return index == NO_VALUE ? NULL : &state->tracks[index];
 }
 
-/* The process around the track; NULL where none is said. */
+/* The process around the track; NULL where none is said. PARENTS_MAX steps: tracks may name each
+ * other in a circle. */
 static const struct perfetto_track *process_of(const struct perfetto_state *state,
                                                const struct perfetto_track *track)
 {
@@ -238,6 +243,8 @@ static const struct perfetto_track *process_of(const struct perfetto_state *stat
     return NULL;
 }
 
+/* A track of neither a thread nor a process is called by its parent's name, which is how
+ * writers with tracks of their own group streams. */
 static void append_track(struct perfetto_reading *reading, uint32_t index)
 {
     const struct perfetto_track *track = &reading->state.tracks[index];
@@ -356,6 +363,8 @@ static void read_categories(struct track_event *event, const struct perfetto_rea
                                 perfetto_interned_name(sequence, INTERNED_CATEGORY, number)));
 }
 
+/* Numbers are those of TrackEvent in track_event.proto. The sequence's default track counts
+ * where the event names none. */
 static struct track_event track_event_of(const struct perfetto_reading *reading,
                                          const struct perfetto_sequence *sequence,
                                          struct proto_bytes message)
@@ -440,7 +449,10 @@ static void append_arguments(struct perfetto_reading *reading, const struct trac
     append_text(reading, "}");
 }
 
-/* The event as torch.profiler would write it. False where what its arguments hold is no JSON. */
+/* The event as torch.profiler would write it. False where what its arguments hold is no JSON.
+ * The event becomes the JSON that torch.profiler would write, and is read by that reader's own
+ * code: arguments then mean the same in both forms, and no rule is there twice. It costs a copy
+ * of the text. */
 static bool scan_as_json(struct perfetto_reading *reading, const struct track_event *event,
                          const struct perfetto_sequence *sequence, struct proto_bytes message,
                          struct torch_event *text)
@@ -464,6 +476,8 @@ static bool scan_as_json(struct perfetto_reading *reading, const struct track_ev
     return torch_event_scan(&scan, reading->text, text) != NULL;
 }
 
+/* Whether a track's halves are in the order of time is noted as they come: only those that are
+ * not need the sort by time (join_halves). */
 static void add_half(struct perfetto_reading *reading, uint64_t track_id, uint32_t slice,
                      int64_t time_ns)
 {
@@ -492,6 +506,7 @@ static void join_by_flow(struct event *event, const struct track_event *from)
         event->correlation = (int64_t)(id & INT64_MAX);
 }
 
+/* An event of our own category is no slice, and the ends of its track are not joined. */
 static void open_slice(struct perfetto_reading *reading, const struct track_event *event,
                        const struct torch_event *text, int64_t time_ns)
 {

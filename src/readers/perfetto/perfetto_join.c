@@ -12,7 +12,7 @@ enum { SAME_STAGES_MAX = 64, NUMBER_BYTES_MAX = 40 };
 
 /* ---- stages of GPUs ------------------------------------------------------------------------- */
 
-/* x 1, y 2, z 3. */
+/* x 1, y 2, z 3. A size that is not said is 1, as in a launch. */
 static void read_size(struct proto_bytes message, int32_t *size)
 {
     struct proto_walk walk = proto_walk_of(message);
@@ -27,7 +27,8 @@ static void read_size(struct proto_bytes message, int32_t *size)
     }
 }
 
-/* ExtraData: name 1 (interned: 3), value 2. Numbers of streams and calls may stand there. */
+/* ExtraData: name 1 (interned: 3), value 2. Numbers of streams and calls may stand there.
+ * Writers put there what the message has no field for; only numbers are taken. */
 static void read_extra(struct perfetto_stage *stage, struct proto_bytes message)
 {
     struct proto_walk walk = proto_walk_of(message);
@@ -130,6 +131,8 @@ static bool names_memset(struct proto_bytes name)
     return name.length && memmem(name.at, name.length, "emset", 5);
 }
 
+/* A stage has a duration, so it needs no end. Copies are known by the word in a name, since
+ * stages have no kind; "emcpy" is found in Memcpy and memcpy. */
 void perfetto_read_stage(struct perfetto_reading *reading, const struct perfetto_sequence *sequence,
                          struct proto_bytes message, int64_t time_ns)
 {
@@ -199,6 +202,8 @@ static uint64_t stage_key(const struct event *event)
     return (uint64_t)event->start_ns * 0x9e3779b97f4a7c15u ^ event->name;
 }
 
+/* Chains through `next` hold stages of one start and name; by_start says whether the start
+ * alone is enough. */
 static void index_stages(struct perfetto_reading *reading, struct stage_index *index)
 {
     for (size_t i = 0; i < reading->stage_count; i++) {
@@ -257,6 +262,8 @@ static struct perfetto_stage *stage_of(struct perfetto_reading *reading,
     return &reading->stages[found];
 }
 
+/* The stage's time and name count where both are there: the GPU's clock measured it, the slice
+ * may have been rounded. */
 static void end_slice(struct perfetto_reading *reading, const struct stage_index *index,
                       uint32_t number, int64_t end_ns)
 {
@@ -352,6 +359,8 @@ static void number_counters(struct series_list *list, int32_t unsaid)
             list->series[i].device = unsaid;
 }
 
+/* Where no stage names a GPU there is one, and it is 0; where others do, those that do not
+ * stay apart. */
 static void add_gpu_stages(struct perfetto_reading *reading)
 {
     struct trace_builder *builder = &reading->builder;
@@ -403,6 +412,8 @@ static void name_perfetto_tracks(struct perfetto_reading *reading)
     }
 }
 
+/* Sort, index, join, then what of the stages is left: each slice takes at most one stage, so
+ * no work counts twice. O(n log n). */
 void perfetto_finish_events(struct perfetto_reading *reading)
 {
     struct stage_index index = {0};

@@ -17,6 +17,7 @@ struct proto_bytes perfetto_known_text(const struct perfetto_state *state, uint3
 
 /* ---- sequences ------------------------------------------------------------------------------ */
 
+/* BOOTTIME is the default clock of the format (TracePacket.timestamp_clock_id). */
 struct perfetto_sequence *perfetto_sequence_of(struct perfetto_state *state, uint64_t id)
 {
     uint32_t index = hash_map_add(&state->sequence_by_id, id, (uint32_t)state->sequence_count);
@@ -95,6 +96,7 @@ void perfetto_intern(struct perfetto_state *state, struct perfetto_sequence *seq
 
 /* ---- clocks --------------------------------------------------------------------------------- */
 
+/* Clocks 64 to 127 belong to their sequence, others to the whole trace. */
 static struct perfetto_clock *clock_of(struct perfetto_state *state,
                                        const struct perfetto_sequence *sequence, uint32_t id)
 {
@@ -167,6 +169,9 @@ static int64_t time_of_snapshot(struct perfetto_state *state,
     return shown[0].time_ns;
 }
 
+/* All clocks of a snapshot show one moment: each gets the offset that turns it into the
+ * trace's time. The latest snapshot counts for what follows it, so drift between clocks is
+ * followed step by step. */
 void perfetto_read_clocks(struct perfetto_state *state, const struct perfetto_sequence *sequence,
                           struct proto_bytes message)
 {
@@ -194,6 +199,9 @@ void perfetto_read_clocks(struct perfetto_state *state, const struct perfetto_se
     }
 }
 
+/* An incremental clock gives the difference to its last time, so each packet must be read once
+ * and in order. A clock without an offset has no place on the time line: its events are
+ * counted as without a time. */
 bool perfetto_time(struct perfetto_state *state, const struct perfetto_sequence *sequence,
                    uint32_t clock_id, uint64_t time, int64_t *time_ns)
 {
@@ -261,6 +269,7 @@ static void describe_thread(struct perfetto_state *state, struct perfetto_track 
     }
 }
 
+/* The id first: the fields may stand in any order. */
 uint32_t perfetto_describe_track(struct perfetto_state *state, struct proto_bytes message)
 {
     struct proto_walk walk = proto_walk_of(message);

@@ -20,6 +20,7 @@ struct proton_reading {
     const char *without_time; /* what stands there in place of times; NULL: nothing that is known */
 };
 
+/* "ph" excludes arrays of trace events, whose arguments may have such members. */
 bool looks_like_proton(const char *head, size_t length)
 {
     while (length && strchr(" \t\r\n", *head)) {
@@ -92,6 +93,7 @@ static void proton_describe_devices(struct call_sums *sums, const struct json_no
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
+/* A scope has a device only where all below it ran on one. */
 static void add_to_scope(struct call_sum *scope, const struct call_sum *sum)
 {
     scope->launches += sum->launches;
@@ -109,6 +111,7 @@ static void add_to_scope(struct call_sum *scope, const struct call_sum *sum)
         scope->device = SIZE_MAX;
 }
 
+/* What has a time of its own is a kernel, all else a scope. */
 static struct call_sum own_sum(struct proton_reading *reading, const struct json_node *node)
 {
     static const char *const keys[SUM_WIDTHS] = {"flops8", "flops16", "flops32", "flops64",
@@ -136,7 +139,9 @@ static struct call_sum own_sum(struct proton_reading *reading, const struct json
     return sum;
 }
 
-/* Without recursion: each node that is looked at waits behind those around it. */
+/* Without recursion: each node that is looked at waits behind those around it. `waiting` holds
+ * for each open scope the sibling that comes next, so its depth is that of the tree, and sums go
+ * up when a scope closes: each node is added to its parent once. O(nodes). */
 static void proton_add_tree(struct proton_reading *reading, const struct json_node *root)
 {
     struct call_sums *sums = reading->sums;

@@ -26,7 +26,8 @@ struct ras_address {
     uint16_t port;
 };
 
-/* "host", "host:port", "[host]:port" */
+/* "host", "host:port", "[host]:port" An IPv6 address has several colons: without brackets it has
+ * no port. */
 static bool split_address(struct ras_address *address, const char *text)
 {
     const char *host = text[0] == '[' ? text + 1 : text;
@@ -57,6 +58,7 @@ static bool split_address(struct ras_address *address, const char *text)
     return number > 0 && number <= UINT16_MAX;
 }
 
+/* Without blocking, since connecting to a machine that is gone takes minutes. */
 static int connect_within(const struct sockaddr *address, socklen_t length, int timeout_ms)
 {
     int descriptor = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -103,6 +105,8 @@ static int connect_v6(const struct ras_address *address, const char *host, int t
     return connect_within((struct sockaddr *)&place, sizeof place, timeout_ms);
 }
 
+/* Names are not resolved, as a resolver may block for minutes; "localhost" is tried in both
+ * forms. */
 static int connect_ras(const char *text, int timeout_ms, struct error *error)
 {
     struct ras_address address;
@@ -153,7 +157,8 @@ static ssize_t receive_some(int descriptor, char *bytes, size_t room, int timeou
     return recv(descriptor, bytes, room, 0);
 }
 
-/* A line, without its end. False: none came. */
+/* A line, without its end. False: none came. Byte by byte, so that nothing of what follows the
+ * line is read. The lines are few and short. */
 static bool receive_line(int descriptor, char line[LINE_MAX_BYTES], int timeout_ms)
 {
     for (size_t length = 0; length < LINE_MAX_BYTES - 1; length++) {
@@ -167,7 +172,8 @@ static bool receive_line(int descriptor, char line[LINE_MAX_BYTES], int timeout_
     return false;
 }
 
-/* All of the answer, until the other side closes; free() it. */
+/* All of the answer, until the other side closes; free() it. RAS closes the connection behind
+ * its answer. Without a bound another program's stream would fill memory. */
 static char *receive_all(int descriptor, size_t *length, int timeout_ms)
 {
     size_t room = 0;
@@ -207,6 +213,8 @@ static bool open_conversation(int descriptor, bool *is_json, int timeout_ms)
     return true;
 }
 
+/* RAS asks all ranks before it answers, and waits for those that are silent: hence the longer
+ * time for the answer. */
 bool ask_ras(struct ras_status *status, struct arena *arena, const char *address, int timeout_ms,
              struct error *error)
 {

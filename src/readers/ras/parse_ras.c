@@ -50,6 +50,7 @@ static struct ras_rank rank_of_json(struct arena *arena, const struct json_node 
     return rank;
 }
 
+/* A failure goes before all else: a rank that failed also aborts. */
 static void read_ras_state(struct ras_rank *rank, const struct json_node *status)
 {
     int64_t made = json_integer_of(status, "init_state", 0);
@@ -81,7 +82,9 @@ static void read_ras_calls(struct ras_status *status, struct arena *arena, struc
     }
 }
 
-/* How many ranks have called less than the rank that has called most. */
+/* How many ranks have called less than the rank that has called most. Counts of operations are
+ * per communicator, so ranks of one are compared. The one that called most is where the program
+ * was meant to be. */
 static void sum_up_operations(struct ras_communicator *communicator, size_t operation_count)
 {
     for (size_t at = 0; at < RAS_OPERATIONS_MAX; at++)
@@ -183,7 +186,8 @@ struct text_reading {
     int64_t sizes[GROUPS_MAX]; /* of the communicators of each group; 0: not known */
 };
 
-/* "#0-1 (0123456789abcdef) MISMATCH": the communicator it is of. */
+/* "#0-1 (0123456789abcdef) MISMATCH": the communicator it is of. Hashes are 0x... without
+ * leading zeros, as JSON has them, so both forms name a communicator alike. */
 static bool parse_ras_heading(struct text_reading *reading, const char *line)
 {
     struct ras_status *status = reading->status;
@@ -357,6 +361,8 @@ static void add_named_ranks(struct ras_communicator *communicator, size_t operat
     }
 }
 
+/* A line's form says what it is, whatever the version: forms that are not known are passed
+ * over. Room for all is taken before, from the number of headings and of lines of ranks. */
 bool parse_ras_text(struct ras_status *status, struct arena *arena, char *text, struct error *error)
 {
     struct text_reading reading = {

@@ -24,7 +24,8 @@ static struct rocpd_part *rocpd_add_part(struct rocpd_parts *parts, const struct
     return &parts->parts[parts->count++];
 }
 
-/* The processes with rows in a table of device work. */
+/* The processes with rows in a table of device work. DISTINCT over two columns needs no order
+ * and little memory; the tables may have millions of rows. */
 static void add_parts_of(struct rocpd_parts *parts, struct sqlite_input *database,
                          const char *table, const char *suffix)
 {
@@ -74,6 +75,8 @@ static void for_each_suffix(struct rocpd_parts *parts, struct sqlite_input *data
     }
 }
 
+/* Without device work all that is there is one part, so that a file of calls alone is read
+ * too. */
 void rocpd_find_parts(struct rocpd_parts *parts, struct sqlite_input *database)
 {
     parts->count = 0;

@@ -46,6 +46,8 @@ struct rocpd_query {
     const char *const *event_columns; /* ends with NULL; NULL: no event is asked for */
 };
 
+/* A column that the file lacks is NULL: versions of the schema differ in few columns, and a
+ * row without one is still a row. */
 static void append_columns(sqlite3_str *text, struct sqlite_rows *rows, const char *table,
                            const char *alias, const char *const *columns)
 {
@@ -60,7 +62,9 @@ static void append_columns(sqlite3_str *text, struct sqlite_rows *rows, const ch
     }
 }
 
-/* "SELECT T.a, E.b FROM t AS T LEFT JOIN e AS E ON ... WHERE ..."; sqlite3_free() it. */
+/* "SELECT T.a, E.b FROM t AS T LEFT JOIN e AS E ON ... WHERE ..."; sqlite3_free() it. The event
+ * is joined by SQLite, which has an index on its id: a map of all events here would be as large
+ * as the file. */
 static char *rocpd_query_text(const struct rocpd_reading *reading, struct sqlite_rows *rows,
                               const struct rocpd_query *query, const char *table)
 {
@@ -226,6 +230,8 @@ static void rocpd_read_threads(struct rocpd_reading *reading)
 
 enum { AGENT_ID, AGENT_TYPE, AGENT_INDEX, AGENT_NAME, AGENT_PRODUCT, AGENT_JSON };
 
+/* extdata is the JSON that rocprofv3 also writes to its JSON output, so both are read by one
+ * function; columns count before it. */
 static void rocpd_read_agents(struct rocpd_reading *reading)
 {
     static const char *const columns[] = {"id",           "type",    "type_index", "name",
@@ -397,6 +403,7 @@ static uint32_t rocpd_message_of(struct rocpd_reading *reading, const char *extr
     return message;
 }
 
+/* The message of a marker is in the event's JSON, its name only says that it is one. */
 static void rocpd_read_region(struct rocpd_reading *reading, const struct sqlite_rows *rows)
 {
     struct string_pool *strings = &reading->run.builder.strings;
@@ -474,7 +481,8 @@ static void rocpd_read_counters(struct rocpd_reading *reading)
     sqlite_rows_clear(&rows);
 }
 
-/* What was counted in a kernel; rows of other events are told as not read. */
+/* What was counted in a kernel; rows of other events are told as not read. Counts of one kernel
+ * come one per part of the device and are added (rocprof_run_count). */
 static void rocpd_read_counts(struct rocpd_reading *reading)
 {
     static const char *const columns[] = {"event_id", "pmc_id", "value", NULL};
@@ -504,6 +512,7 @@ static void rocpd_read_counts(struct rocpd_reading *reading)
     sqlite_rows_clear(&rows);
 }
 
+/* What names rows comes before the rows, counters last, as they name the kernels' events. */
 static void rocpd_read_all(struct rocpd_reading *reading)
 {
     rocpd_read_strings(reading);
@@ -575,6 +584,8 @@ static bool rocpd_count_parts(uint32_t *count, const struct input_stream *input,
     return is_good;
 }
 
+/* RANK of the environment is the program's own word; the order of the file is a guess, and is
+ * told as one. */
 static void rocpd_name_run(struct rocpd_reading *reading, uint32_t part, uint32_t count)
 {
     static const char *const columns[] = {"tag", "value", NULL};

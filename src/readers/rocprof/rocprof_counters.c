@@ -24,6 +24,8 @@ void rocprof_run_name_counter(struct rocprof_run *run, int64_t counter, uint32_t
     run->counters.ids[place].name = name;
 }
 
+/* A counter counts in each part of a device (engine, array): a kernel's value is their sum. By
+ * kernel and counter, since rows of a kernel need not follow each other. */
 void rocprof_run_count(struct rocprof_run *run, const struct rocprof_count *count)
 {
     struct series_list *list = &run->builder.series;

@@ -58,6 +58,7 @@ static void rocprof_json_read_agent(struct rocprof_run *run, const struct json_s
         rocprof_run_add_agent(run, rocprof_json_integer(&id, "handle", -1), &device);
 }
 
+/* The most readable name first. */
 static void read_kernel_symbol(struct rocprof_run *run, const struct json_slice *symbol,
                                uint32_t index)
 {
@@ -131,7 +132,9 @@ static void note_cut(struct rocprof_json *json, const char *what)
                        json_window_byte(window, window->scan.limit), what);
 }
 
-/* The text is malformed: reads on where records may go on. */
+/* The text is malformed: reads on where records may go on. From one byte further on, so that it
+ * always advances; among records the next record is looked for, elsewhere the kernels, which are
+ * what matters. */
 static enum json_progress rocprof_json_skip_damage(struct rocprof_json *json)
 {
     struct json_window *window = &json->window;
@@ -160,7 +163,7 @@ static enum json_progress rocprof_json_recover(struct rocprof_json *json, const 
 
 /* ---- arrays --------------------------------------------------------------------------------- */
 
-/* From '[' to behind ']'. */
+/* From '[' to behind ']'. Elements are whole in memory: they are few and short, unlike records. */
 static enum json_progress read_elements(struct rocprof_json *json, element_reader *read_element)
 {
     struct json_window *window = &json->window;
@@ -184,7 +187,9 @@ static enum json_progress read_elements(struct rocprof_json *json, element_reade
     }
 }
 
-/* {"counter_id": {"handle": 7}, "value": 64.0}, one for each part of the device that counts. */
+/* {"counter_id": {"handle": 7}, "value": 64.0}, one for each part of the device that counts. The
+ * kernel's number is its place in the array, which counts on also for those without a time, so
+ * that numbers stay those of the file. */
 static void read_counts(struct rocprof_run *run, const struct rocprof_record *record)
 {
     const uint32_t needed = (uint32_t)1 << ROCPROF_START | (uint32_t)1 << ROCPROF_AGENT;
@@ -217,7 +222,9 @@ static void read_counter_name(struct rocprof_run *run, const struct json_slice *
                                  rocprof_json_string(run, &name));
 }
 
-/* From '[' to behind ']', or to a key where what was damaged made the array's end unclear. */
+/* From '[' to behind ']', or to a key where what was damaged made the array's end unclear. A
+ * record that is not whole in memory is scanned again when more text is there: it costs a second
+ * look at one record per window, and no state in the scan. */
 static enum json_progress rocprof_json_read_records(struct rocprof_json *json,
                                                     enum rocprof_content content)
 {
@@ -341,7 +348,8 @@ static enum json_progress read_member(struct rocprof_json *json)
     return json_window_skip(window) ? GOES_ON : rocprof_json_recover(json, "a process");
 }
 
-/* From '{' to behind '}'. */
+/* From '{' to behind '}'. Depth is counted, not recursed. After damage it is set to that of the
+ * arrays of records, as which braces were lost cannot be known. */
 static enum json_progress read_process(struct rocprof_json *json)
 {
     struct json_window *window = &json->window;
@@ -459,7 +467,9 @@ static bool rocprof_choice_is_made(const struct rocprof_choice *choice)
     return choice->is_found && choice->ends_there;
 }
 
-/* From behind '[' to behind ']', or behind the wanted process. */
+/* From behind '[' to behind ']', or behind the wanted process. Processes before the wanted one
+ * are read to know whether they count as ranks; which one has device work shows only in its
+ * records. */
 static enum json_progress read_list(struct rocprof_json *json, struct rocprof_choice *choice)
 {
     struct json_window *window = &json->window;
@@ -601,6 +611,8 @@ static void rocprof_json_name_process(struct rocprof_run *run, uint32_t part, ui
     run->builder.facts.is_rank_by_order = true;
 }
 
+/* A pipe is read once, so there all processes are counted on the way (counts_all), to refuse a
+ * file that holds several. */
 static bool rocprof_json_read(struct trace *trace, struct input_stream *input,
                               const struct read_options *options, struct error *error)
 {

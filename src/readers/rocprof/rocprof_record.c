@@ -78,6 +78,7 @@ LEVEL(record_level, record_fields);
 
 enum { LEVELS_MAX = 4 };
 
+/* A level has at most five fields: comparing lengths first makes it quicker than a hash. */
 static const struct record_field *find_field(const struct record_level *level,
                                              const struct json_slice *key)
 {
@@ -90,7 +91,8 @@ static const struct record_field *find_field(const struct record_level *level,
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* An integer; what is none (null, a fraction too long) leaves the value untold. */
+/* An integer; what is none (null, a fraction too long) leaves the value untold. Digits that end
+ * in the text are the usual case and are read in one go; all else takes the general way. */
 static const char *scan_number(struct json_scan *scan, const char *at,
                                struct rocprof_record *record, unsigned which)
 {
@@ -117,7 +119,8 @@ struct record_walk {
     unsigned depth;
 };
 
-/* A member: `at` is at its key. */
+/* A member: `at` is at its key. No level is deeper than LEVELS_MAX, as the table of fields is
+ * none deeper: what is not in it is skipped as a value. */
 static const char *scan_member(struct json_scan *scan, const char *at, struct record_walk *walk,
                                struct rocprof_record *record)
 {
@@ -144,6 +147,8 @@ static const char *scan_member(struct json_scan *scan, const char *at, struct re
     return at + 1;
 }
 
+/* One pass with an explicit stack, no tree: a file has millions of records of a few hundred
+ * bytes. */
 const char *rocprof_record_scan(struct json_scan *scan, const char *at,
                                 struct rocprof_record *record)
 {
@@ -221,6 +226,8 @@ static bool begins_array(const char *at)
     return false;
 }
 
+/* A key needs its whole text in sight: near the window's end more is read first, so none is
+ * missed that lies across it. */
 bool rocprof_record_find(struct json_window *window)
 {
     for (;;) {

@@ -117,6 +117,7 @@ static int64_t device_memory_bytes(const struct json_slice *banks)
     return sum > 0 ? sum : -1;
 }
 
+/* gfx_target_version is 10000 * major + 100 * minor + stepping (90402 is gfx942). */
 void rocprof_run_read_device(struct rocprof_run *run, const struct json_slice *agent,
                              uint32_t index, struct device *device)
 {
@@ -200,6 +201,8 @@ static bool is_same_queue(const struct rocprof_queue *a, const struct rocprof_qu
            a->stream == b->stream;
 }
 
+/* Rows of a queue follow each other: the last one is tried first. Hashed with a secret, as ids
+ * are the file's. */
 static uint32_t queue_of(struct rocprof_run *run, const struct rocprof_queue *queue)
 {
     uint64_t multiplier = HASH_MULTIPLIER;
@@ -240,7 +243,8 @@ static uint32_t thread_track(struct rocprof_run *run, int64_t thread)
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-/* Counts the record. False where its times make no event. */
+/* Counts the record. False where its times make no event. Each record is counted once, under one
+ * reason where its times are bad, so that the sums of what was read agree. */
 static bool rocprof_run_time(struct rocprof_run *run, const struct rocprof_record *record,
                              struct event *event)
 {
@@ -296,6 +300,8 @@ static uint32_t rocprof_run_kernel_detail(struct rocprof_run *run,
     return trace_builder_detail(&run->builder, &detail);
 }
 
+/* The name is the place of the kernel's symbol until the end: symbols may stand behind the
+ * records (finish_kernel). */
 static void rocprof_run_add_kernel(struct rocprof_run *run, const struct rocprof_record *record,
                                    struct event *event, bool is_counted)
 {
@@ -320,6 +326,8 @@ static void rocprof_run_add_kernel(struct rocprof_run *run, const struct rocprof
     trace_builder_add(&run->builder, event);
 }
 
+/* The queue is the pair of agents: rocprofv3 names no queue for copies. The destination's
+ * device gets them, as it does in torch.profiler. */
 static void add_copy(struct rocprof_run *run, const struct rocprof_record *record,
                      struct event *event)
 {
@@ -353,6 +361,7 @@ static void add_call(struct rocprof_run *run, const struct rocprof_record *recor
     trace_builder_add(&run->builder, event);
 }
 
+/* Markers without a length are points, which say nothing of what a thread does. */
 void rocprof_run_add(struct rocprof_run *run, enum rocprof_content content,
                      const struct rocprof_record *record)
 {
@@ -440,7 +449,8 @@ static uint32_t kernel_name_of(struct rocprof_run *run, uint32_t index)
     return kernel->name;
 }
 
-/* In the words that torch.profiler has for it, on ROCm, too. */
+/* In the words that torch.profiler has for it, on ROCm, too. By the operation's word where it
+ * tells, else by which ends are devices. */
 static uint32_t copy_name_of(struct rocprof_run *run, const struct event *event)
 {
     static const char *const names[][2] = {
@@ -476,6 +486,8 @@ static void finish_kernel(struct rocprof_run *run, struct event *event)
     event->detail = trace_builder_detail(&run->builder, &detail);
 }
 
+/* Names, registers and tracks were places in our tables until now: one pass over all events
+ * sets them. */
 static void finish_device_events(struct rocprof_run *run, struct event_store *store)
 {
     for (size_t chunk = 0; chunk < store->chunk_count; chunk++) {
@@ -551,6 +563,9 @@ static void keep_counted(struct rocprof_run *run)
     }
 }
 
+/* Whether streams are told apart shows only at the end, and decides what a track is: so queues
+ * get their tracks here. Kernels of counter collection are kept where there are no others; the
+ * counters slow them down, and with both each kernel would count twice. */
 void rocprof_run_finish(struct rocprof_run *run)
 {
     uint32_t process = run->pid >= 0 ? rocprof_run_number_text(run, "", run->pid) : 0;

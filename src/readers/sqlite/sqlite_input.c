@@ -41,6 +41,9 @@ static uint32_t big_endian_32(const unsigned char *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
+/* The format's first 100 bytes (sqlite.org/fileformat2.html): page size at 16, write-ahead log
+ * at 18 and 19, pages at 28, which count only where the change counters at 24 and 92 agree.
+ * Page size 1 means 65536. */
 static bool read_header(struct file_state *state, const char *path, struct error *error)
 {
     unsigned char header[SQLITE_HEADER_BYTES];
@@ -100,6 +103,8 @@ static bool has_companion(const char *path, const char *suffix)
     return is_there;
 }
 
+/* A journal or log beside the file means that it is not whole without it; opening it would
+ * replay them, and that is a write. */
 static bool check_companions(const char *path, struct error *error)
 {
     if (has_companion(path, "-journal"))
@@ -116,7 +121,8 @@ static bool check_companions(const char *path, struct error *error)
     return true;
 }
 
-/* "file:...?mode=ro": all that means something in a URI is written as %XX. free() it. */
+/* "file:...?mode=ro": all that means something in a URI is written as %XX. free() it. A database
+ * that was closed with a write-ahead log can be read without writing only as an immutable one. */
 static char *uri_of(const char *path, bool is_immutable)
 {
     static const char options[] = "?mode=ro&immutable=1";
@@ -235,7 +241,9 @@ static int sqlite_input_is_one_of(const char *name, const char *const *names)
 }
 
 /* `inner`: the view or trigger that asks; NULL: a query of ours. SQLite calls it so.
- * NOLINTNEXTLINE(readability-function-size) */
+ * NOLINTNEXTLINE(readability-function-size) A database is a program of strangers: views,
+ * triggers and functions could read other files or run for hours. What is not on the list is
+ * denied, whatever later versions of SQLite add. */
 static int authorize(void *unused, int action, const char *first, const char *second,
                      const char *schema, const char *inner)
 {
@@ -262,6 +270,7 @@ static int authorize(void *unused, int action, const char *first, const char *se
     }
 }
 
+/* Returning true ends the query as interrupted, which is told as damage. */
 static int note_work(void *context)
 {
     struct sqlite_work *work = context;
@@ -270,6 +279,8 @@ static int note_work(void *context)
     return work->done > work->most;
 }
 
+/* Work is bounded by the file's size, so that a small file cannot take hours by a table that
+ * names itself; the numbers are far above what reading takes. */
 static void sqlite_guard(struct sqlite3 *connection, struct sqlite_work *work, int64_t file_bytes)
 {
     static const int off[] = {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_VIEW,
@@ -308,6 +319,7 @@ static void accept_cut_file(struct sqlite_input *input)
     sqlite3_exec(input->connection, "PRAGMA writable_schema = ON", NULL, NULL, NULL);
 }
 
+/* The authorizer would deny the pragma that a cut file needs, so that comes before it. */
 static bool open_connection(struct sqlite_input *input, const char *path,
                             const struct file_state *state, struct error *error)
 {
@@ -403,7 +415,8 @@ static bool query_has_row(struct sqlite_input *input, const char *query, const c
     return has_row;
 }
 
-/* N of "NAME_VN"; 0: `table` is no form of `name`. */
+/* N of "NAME_VN"; 0: `table` is no form of `name`. Newer exports may have a table in several
+ * forms; each is whole. */
 static long form_of(const char *table, const char *name)
 {
     size_t length = strlen(name);
@@ -458,6 +471,8 @@ static void find_latest_form(struct sqlite_input *input, const char *name, char 
     }
 }
 
+/* The name itself, else its latest form. Views are told and not read: they are programs of the
+ * file. */
 bool sqlite_find_table(struct sqlite_input *input, const char *name, char *to)
 {
     to[0] = '\0';
@@ -511,7 +526,8 @@ static bool sqlite_input_is_number(const char *text)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* "SELECT a, NULL, c FROM t WHERE ..."; sqlite3_free() it. */
+/* "SELECT a, NULL, c FROM t WHERE ..."; sqlite3_free() it. A column that is missing is NULL, so
+ * callers need not know the versions of a table; `has` says which were there. */
 static char *query_of(struct sqlite_rows *rows, const char *table, const char *const *columns,
                       const char *condition)
 {
@@ -559,7 +575,8 @@ void sqlite_rows_open(struct sqlite_rows *rows, struct sqlite_input *input, cons
     sqlite_rows_open_where(rows, input, table, columns, NULL);
 }
 
-/* 0: the table has no rows, or no ids. */
+/* 0: the table has no rows, or no ids. Counting rows would read the whole table; rows of a
+ * recorder are numbered from 1, so the largest id is their number. */
 static int64_t largest_id(struct sqlite_input *input, const char *table)
 {
     char *query = require_memory(sqlite3_mprintf("SELECT max(rowid) FROM \"%w\"", table));
@@ -606,7 +623,8 @@ bool sqlite_is_null(const struct sqlite_rows *rows, int column)
     return sqlite3_column_type(rows->statement, column) == SQLITE_NULL;
 }
 
-/* NULL, or no number: that is damage. */
+/* NULL, or no number: that is damage. SQLite would turn text into 0 without a word, which would
+ * then count as a time or a size. */
 static bool is_no_number(const struct sqlite_rows *rows, int column)
 {
     struct sqlite_input *input = rows->input;

@@ -39,7 +39,8 @@ static int rank_progress_by_start(const void *a, const void *b)
 }
 
 /* How long at least one of the open spans of kinds up to `last` ran in [start, end); `spans` are
- * sorted by start. */
+ * sorted by start. One pass over spans sorted by start: `reached` keeps overlaps from counting
+ * twice. */
 static int64_t covered_ns(const struct rank_progress *progress, enum span_kind last, int64_t start,
                           int64_t end)
 {
@@ -59,7 +60,9 @@ static int64_t covered_ns(const struct rank_progress *progress, enum span_kind l
     return covered;
 }
 
-/* Books the spans within [start, end), and returns what they cover. */
+/* Books the spans within [start, end), and returns what they cover. A kind gets what it covers
+ * beyond the kinds before it, so the sum over kinds is what is covered at all: a checkpoint
+ * within an evaluation counts once, for the kind that comes first in the list. */
 static int64_t rank_progress_close_spans(struct rank_progress *progress, int64_t start, int64_t end)
 {
     int64_t before = 0;
@@ -76,6 +79,8 @@ static int64_t rank_progress_close_spans(struct rank_progress *progress, int64_t
     return before;
 }
 
+/* Spans wait for the step around them, whose time is known when it ends. More than there is
+ * room for are counted whole. */
 static void rank_progress_add_span(struct rank_progress *progress, enum span_kind kind,
                                    const struct step_entry *entry)
 {
@@ -94,7 +99,8 @@ static int64_t rank_progress_or_zero(int64_t value)
     return value < 0 ? 0 : value;
 }
 
-/* Where the time of a step went, as far as it knows. */
+/* Where the time of a step went, as far as it knows. Each part has the time of the steps that
+ * told it beside it: shares are of those steps, not of all. */
 static void rank_progress_add_parts(struct rank_progress *progress, const struct step_entry *entry,
                                     int64_t net)
 {
@@ -115,6 +121,8 @@ static void rank_progress_add_parts(struct rank_progress *progress, const struct
     rank_progress_add_to(&progress->samples, rank_progress_or_zero(entry->samples));
 }
 
+/* A loss may be that of the step before, where the recorder got it only when the next one
+ * began. */
 static void note_loss(struct rank_progress *progress, const struct step_entry *entry)
 {
     if (isnan(entry->number))
@@ -132,7 +140,8 @@ static void rank_energy_count(struct rank_energy *energy, int64_t steps, int64_t
         rank_progress_add_to(&energy->tokens, tokens);
 }
 
-/* Looks without a step between them are no measure of steps, and nonsense is none either. */
+/* Looks without a step between them are no measure of steps, and nonsense is none either. Looks
+ * at the counters have no fixed distance: energy is per steps since the last look. */
 static void rank_progress_add_energy(struct rank_progress *progress, const struct step_entry *entry)
 {
     double drawn[ENERGY_SOURCES] = {[ENERGY_GPU] =
@@ -152,6 +161,8 @@ static void rank_progress_add_energy(struct rank_progress *progress, const struc
     progress->since_look = (struct rank_energy){0};
 }
 
+/* The first step is left out of the sums: it compiles, warms caches and fills pools. Its end
+ * is where the measured time begins. */
 static void rank_progress_add_step(struct rank_progress *progress, const struct step_entry *entry)
 {
     int64_t gross = entry->end_ns > entry->start_ns ? entry->end_ns - entry->start_ns : 0;
@@ -235,6 +246,8 @@ const struct recent_step *rank_recent_step(const struct rank_progress *progress,
     return i < RECENT_STEPS && at >= 0 ? &progress->recent[at % RECENT_STEPS] : NULL;
 }
 
+/* The median, so that one slow step does not decide; profiled steps are slower by the
+ * recording. */
 int64_t rank_recent_step_ns(const struct rank_progress *progress, int count)
 {
     int64_t times[RECENT_STEPS];
@@ -349,6 +362,8 @@ static void mark_newest(struct job_records *records)
     }
 }
 
+/* Newest last within a rank: a rank that was started again has several records, of which the
+ * newest tells how it is. */
 void job_records_update(struct job_records *records, const char *capture)
 {
     DIR *folder = open_folder(capture);

@@ -34,6 +34,8 @@ bool looks_like_step_record(const char *bytes, size_t size)
            memcmp(bytes, STEP_RECORD_MAGIC, sizeof STEP_RECORD_MAGIC - 1) == 0;
 }
 
+/* From the vague to the certain, so that each message says what is wrong with the file: no
+ * record, cut, damaged, too new. */
 static bool check_header(const struct step_record_header *header, size_t size, struct error *error)
 {
     if (!looks_like_step_record((const char *)header, size))
@@ -70,6 +72,8 @@ static void end_texts(struct step_record_header *header)
     header->python[sizeof header->python - 1] = '\0';
 }
 
+/* Entries are in monotonic time, which differs from the wall clock by an offset that may be
+ * set anew (NTP): each clock entry gives the one from then on. */
 static void add_clock(struct step_reader *reader, int64_t from_ns, int64_t unix_ns)
 {
     int64_t offset;
@@ -100,7 +104,8 @@ bool step_reader_open(struct step_reader *reader, const char *path, struct error
     return true;
 }
 
-/* The entry at `place`, in the buffer; NULL where the file ends before. */
+/* The entry at `place`, in the buffer; NULL where the file ends before. Entries are read many at
+ * a time, but never kept beyond the last that was whole: the writer may fill what was empty. */
 static const struct step_entry *entry_at(struct step_reader *reader, int64_t place)
 {
     int64_t index = (place - reader->buffer_place) / STEP_RECORD_ENTRY_BYTES;
@@ -148,6 +153,9 @@ static bool has_possible_numbers(const struct step_entry *entry)
            read_step_record_is_possible(entry->host_bytes);
 }
 
+/* The sequence number is the place: an entry of another file's rest, or of a place before, has
+ * another. With the checksum, which has the file's mark in it, a half-written entry is not
+ * taken. */
 static bool read_step_record_is_whole(const struct step_reader *reader,
                                       const struct step_entry *entry, int64_t place)
 {
@@ -165,6 +173,9 @@ static bool may_have_more(const struct step_reader *reader, const struct step_en
     return !is_untouched(entry) || !step_reader_writer_lives(reader);
 }
 
+/* A damaged entry is passed over only when a whole one follows; else it may be one that is
+ * being written, and is looked at again next time. Entries have one size, so the next place is
+ * always known. */
 bool step_reader_next(struct step_reader *reader, struct step_entry *entry)
 {
     int64_t passed = 0;
@@ -191,6 +202,8 @@ bool step_reader_next(struct step_reader *reader, struct step_entry *entry)
     return false;
 }
 
+/* The writer holds a lock on the file, which the kernel drops when it dies, however it dies; a
+ * process id could be another's by then. */
 bool step_reader_writer_lives(const struct step_reader *reader)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

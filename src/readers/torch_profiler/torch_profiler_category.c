@@ -45,6 +45,8 @@ static const struct category categories[] = {
     {"mtia_counters", EVENT_DEVICE_OTHER},
 };
 
+/* Without regard to case, since generations differ in it only. A search is enough: the store
+ * remembers each category's answer. */
 enum event_kind torch_profiler_category_kind(const char *category, size_t length)
 {
     for (size_t i = 0; i < sizeof categories / sizeof categories[0]; i++) {

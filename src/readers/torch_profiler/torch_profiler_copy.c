@@ -26,7 +26,8 @@ static void copy_events(struct copying *copying)
     copying->store.tap = NULL;
 }
 
-/* False where the text ends, or goes on as no JSON. */
+/* False where the text ends, or goes on as no JSON. Header members are copied out of the window,
+ * which moves while the value is read. */
 static bool copy_member(struct copying *copying)
 {
     struct json_window *window = &copying->window;
@@ -102,6 +103,8 @@ static void check_rest(struct copying *copying)
     copying->loss->is_cut = rest.kind != REST_NOTHING;
 }
 
+/* Events are cut out as the reader sees them, so what is lost in a copy is what a report would
+ * lose, and is counted alike. */
 bool copy_trace_text(const char *path, const struct trace_text_sink *sink,
                      struct trace_text_loss *loss, struct error *error)
 {

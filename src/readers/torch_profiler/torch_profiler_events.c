@@ -107,7 +107,10 @@ static const char *next_mark(const char *at, const char *limit)
     return at;
 }
 
-/* Moves the window on to where events may go on; to the limit at the end of the input. */
+/* Moves the window on to where events may go on; to the limit at the end of the input. Where an
+ * event begins cannot be known within text that is broken, since braces may stand in names. A
+ * '{' with a usual first key behind it, or a ']' behind a '}' with the file's end or a usual key
+ * of it behind, is taken for it; a wrong guess costs one more damaged event. O(bytes). */
 static void resynchronise(struct json_window *window)
 {
     const char *start = window->at; /* what stands before it is not looked at */
@@ -143,7 +146,8 @@ static void resynchronise(struct json_window *window)
     window->at = at;
 }
 
-/* Puts what is there instead of what was expected into words. */
+/* Puts what is there instead of what was expected into words. What cannot be printed is '?', so
+ * that no terminal is harmed by a file. */
 static void describe_damage(struct damage *damage, const struct json_window *window)
 {
     const char *at = window->scan.failed_at;
@@ -174,7 +178,9 @@ static void skip_damage(struct json_window *window, struct trace_builder *builde
     trace_builder_damage(builder, &damage);
 }
 
-/* True where the text behind the place, which is no complete event, seems to have others in it. */
+/* True where the text behind the place, which is no complete event, seems to have others in it.
+ * An unclosed string would make the rest of the file one event; an event that begins within it
+ * shows that it is not. */
 static bool has_event_inside(const struct json_window *window)
 {
     const char *at = window->at + 1;
@@ -191,7 +197,8 @@ static bool has_event_inside(const struct json_window *window)
 
 enum event_result { EVENT_READ, EVENT_MORE, EVENT_DAMAGED, EVENT_CUT };
 
-/* What to do about an event that ends behind the window. */
+/* What to do about an event that ends behind the window. Looking inside an event is done only
+ * from 4 MiB on: before that it would cost more than it saves. */
 static enum event_result check_incomplete(struct json_window *window)
 {
     size_t pending = (size_t)(window->scan.limit - window->at);
@@ -205,7 +212,9 @@ static enum event_result check_incomplete(struct json_window *window)
     return has_event_inside(window) ? EVENT_DAMAGED : EVENT_CUT;
 }
 
-/* An event that is no JSON, by the tolerant rule; the strict one has said what is wrong. */
+/* An event that is no JSON, by the tolerant rule; the strict one has said what is wrong. It is
+ * the second look: of an event that is good JSON it could read names differently, so the strict
+ * rule always goes first. What is said of damage is what the strict rule found. */
 static enum event_result read_tolerantly(struct json_window *window, struct torch_store *store)
 {
     struct read_account *read = &store->builder->read;
@@ -249,7 +258,9 @@ static const char *event_place(const struct json_window *window)
     return at > window->start && at[-1] == ',' ? at : window->at;
 }
 
-/* As long as events follow that are laid out as those before: most of a file. */
+/* As long as events follow that are laid out as those before: most of a file. Stops
+ * LOOK_BACK_BYTES before the window's piece ends, since the slow way looks back so far when it
+ * decides where a piece stops. */
 static void read_known_events(struct json_window *window, struct torch_store *store,
                               int64_t stop_byte)
 {
@@ -286,6 +297,8 @@ static enum event_result torch_profiler_events_read_event(struct json_window *wi
     return EVENT_READ;
 }
 
+/* A window that grew may have moved, so an incomplete event is scanned again from its
+ * beginning (EVENT_MORE): windows grow by doubling, so that costs a constant factor. */
 enum torch_events_end torch_events_read(struct json_window *window, struct torch_store *store,
                                         int64_t stop_byte)
 {
@@ -333,6 +346,8 @@ static enum json_sight sight_next_event(const struct json_window *window, const 
     return json_event_start(at, window->scan.limit);
 }
 
+/* Stricter than resynchronise, as "}, {" and a key is wanted: a piece of a file that begins
+ * within a name must not take it for events. */
 int64_t torch_events_find(struct json_window *window, int64_t stop_byte)
 {
     const char *at = window->at;

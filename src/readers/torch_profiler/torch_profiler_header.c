@@ -109,6 +109,7 @@ bool torch_header_knows(const struct json_slice *key)
     return false;
 }
 
+/* Several generations have several names for one thing; the last one in the file counts. */
 void torch_header_member(struct torch_store *store, const struct json_slice *key,
                          const struct json_slice *value)
 {

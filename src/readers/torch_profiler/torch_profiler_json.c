@@ -26,6 +26,7 @@ static struct json_window *window_of(struct parse *parse)
     return &torch_pieces_last(&parse->pieces)->window;
 }
 
+/* Any JSON is taken: this reader is asked last, and says best what else it may be. */
 static bool looks_like_trace(const char *head, size_t length)
 {
     const char *at = head;
@@ -64,8 +65,8 @@ static void set_cut(struct parse *parse, const char *what)
 
 /* What stands beside the events is no JSON (Kineto's own log, with quotes that nobody escaped).
  * Goes on at the events, or behind them at the keys that Kineto writes last; false where there are
- * none.
- */
+ * none. The events are worth more than the header: they are looked for by their key, past
+ * whatever is broken. */
 static bool skip_bad_header(struct parse *parse)
 {
     struct json_window *window = window_of(parse);
@@ -115,7 +116,8 @@ static bool parse_events(struct parse *parse)
     return false;
 }
 
-/* The value of a member of the outermost object; `window` stands at it. */
+/* The value of a member of the outermost object; `window` stands at it. Keys that nobody asks
+ * for are skipped, not parsed: "metadata" may have megabytes. */
 static bool parse_value(struct parse *parse, const struct json_slice *key)
 {
     struct json_window *window = window_of(parse);
@@ -251,7 +253,9 @@ static bool check_content(struct parse *parse, struct error *error)
     return true;
 }
 
-/* Who wrote it: a trace has a category that only one of them writes, or none. */
+/* Who wrote it: a trace has a category that only one of them writes, or none. Any program may
+ * write Chrome's events; the categories say who did. Ascend's are asked last, as its traces have
+ * Kineto's words too. */
 static void tell_recorder(struct trace *trace)
 {
     struct read_account *read = &trace->read;

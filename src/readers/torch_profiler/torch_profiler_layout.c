@@ -13,6 +13,8 @@ enum {
     MISSES_MAX = 1024,
 };
 
+/* What followed last is tried first next time: profilers write runs of events of one kind.
+ * `then` remembers for each joint which came after it. */
 struct layout_joint *layout_find_other(struct layout_joint *joint, const char *at)
 {
     struct layout_joint *found = joint->first;
@@ -32,7 +34,8 @@ struct layout_joint *layout_find_other(struct layout_joint *joint, const char *a
 static const uint32_t bit_of_constant[CONSTANT_COUNT + 1] = {
     [CONSTANT_CATEGORY] = HAS_CATEGORY, [CONSTANT_PID] = HAS_PID, [CONSTANT_TID] = HAS_TID};
 
-/* Which constant the value is, as part of a joint; CONSTANT_COUNT: none. */
+/* Which constant the value is, as part of a joint; CONSTANT_COUNT: none. Only values that seldom
+ * change become part of the text that is compared; escapes would make two texts of one value. */
 static enum joint_constant constant_of(const struct layout_value *value)
 {
     size_t length = (size_t)(value->end - value->start);
@@ -130,7 +133,8 @@ static bool is_same_joint(const struct layout_joint *a, const struct layout_join
            a->args_start == b->args_start && a->args_end == b->args_end && a->has == b->has;
 }
 
-/* The joint below `parent`, added where it is new. */
+/* The joint below `parent`, added where it is new. Joints that are the same are shared, so
+ * layouts are a tree whose branches are where events differ. */
 static struct layout_joint *add_joint(struct event_layouts *layouts, struct layout_joint *parent,
                                       const struct layout_joint *joint)
 {
@@ -151,7 +155,8 @@ static struct layout_joint *add_joint(struct event_layouts *layouts, struct layo
     return added;
 }
 
-/* Room for the joints of one more event. */
+/* Room for the joints of one more event. When it is full, all is forgotten and learned again
+ * without constants: a file with more threads than fit would else never be fast. */
 static bool layouts_make_room(struct event_layouts *layouts, unsigned count)
 {
     if (!layouts->joints)
@@ -167,6 +172,10 @@ static bool layouts_make_room(struct event_layouts *layouts, unsigned count)
     return true;
 }
 
+/* An event's text is a row of joints and values: the fixed text between two values is a joint.
+ * The next event with the same fixed text is read by comparing joints and reading values,
+ * without looking at keys; what does not compare equal is read the slow way, so a wrong guess
+ * costs time and never changes what is read. */
 void layout_learn(struct event_layouts *layouts, const char *start,
                   const struct layout_trail *trail)
 {

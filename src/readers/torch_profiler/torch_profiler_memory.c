@@ -47,7 +47,8 @@ static enum memory_arg memory_arg_of(const struct json_slice *key)
     return (enum memory_arg)arg;
 }
 
-/* The value of one, which is kept where it is an integer; behind it. */
+/* The value of one, which is kept where it is an integer; behind it. Numbers of up to 18 digits
+ * are the usual case, and are read without a slice. */
 static const char *parse_arg(struct memory_args *args, unsigned arg, struct json_scan *scan,
                              const char *at)
 {
@@ -120,6 +121,8 @@ static bool read_known_members(struct memory_args *args, const struct json_slice
     return false;
 }
 
+/* The layout that was seen before, then strict, then tolerant; each begins with the same empty
+ * values, so a failed one leaves nothing. */
 static void read_args(struct memory_args *args, const struct json_slice *text,
                       struct event_layouts *layouts)
 {
@@ -138,6 +141,9 @@ static void read_args(struct memory_args *args, const struct json_slice *text,
         *args = none;
 }
 
+/* Without bytes and address nothing can be joined. Times and sizes are bounded, so that sums
+ * over all of them cannot overflow. Totals of the host are not kept: its allocator reports
+ * none that mean anything. */
 bool torch_memory_event_read(struct memory_event *memory, const struct torch_event *event,
                              struct event_layouts *layouts)
 {

@@ -45,7 +45,8 @@ static inline enum field field_of(const struct json_slice *key)
     }
 }
 
-/* enum event_arg, or ARG_COUNT for a key of no interest. */
+/* enum event_arg, or ARG_COUNT for a key of no interest. By length first, then by whole words:
+ * args are most of a trace's text, and a hash would read each key twice. */
 static inline unsigned arg_number(const struct json_slice *key)
 {
     switch (key->length) {
@@ -111,7 +112,8 @@ static inline unsigned arg_number(const struct json_slice *key)
 /* ---- args --------------------------------------------------------------------------------------
  */
 
-/* Args whose members matter; the '{' is at `at`. */
+/* Args whose members matter; the '{' is at `at`. A second args in one event is unusual, and not
+ * learned as a layout. */
 static const char *scan_args(struct json_scan *scan, const char *at, struct torch_event *event,
                              struct layout_trail *trail)
 {
@@ -191,7 +193,8 @@ static const char *scan_field(struct json_scan *scan, const char *at, enum field
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Letter by letter. */
+/* Letter by letter. In one pass and without memory of its own: values are slices of the window,
+ * good until it moves. */
 static const char *scan_event(struct json_scan *scan, const char *at, struct torch_event *event,
                               struct layout_trail *trail)
 {
@@ -237,6 +240,8 @@ const char *torch_event_scan_known_portable(struct json_scan *scan, const char *
     return scan_known_event(scan, at, event, layouts->joints);
 }
 
+/* Chosen at run time, so one program serves processors with and without AVX2; both do the
+ * same. */
 const char *torch_event_scan_known(struct json_scan *scan, const char *at,
                                    struct torch_event *event, struct event_layouts *layouts)
 {
@@ -247,6 +252,8 @@ const char *torch_event_scan_known(struct json_scan *scan, const char *at,
     return torch_event_scan_known_portable(scan, at, event, layouts);
 }
 
+/* Learned only after the slow way has read the event, so that layouts hold nothing that is no
+ * event. */
 const char *torch_event_scan_alike(struct json_scan *scan, const char *at,
                                    struct torch_event *event, struct event_layouts *layouts)
 {

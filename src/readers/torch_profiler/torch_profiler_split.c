@@ -48,7 +48,9 @@ static int64_t find_start(const struct input_stream *input, int64_t byte, int64_
     return torch_events_find(&window, stop_byte);
 }
 
-/* Cuts what is left of the file into pieces of about the same size. */
+/* Cuts what is left of the file into pieces of about the same size. A piece begins where an
+ * event seems to begin. Whether that was right shows when the piece before it has ended
+ * (torch_pieces_read), so a wrong guess costs time only. */
 static void split(struct torch_pieces *pieces, unsigned threads)
 {
     struct torch_piece first = pieces->pieces[0];
@@ -83,6 +85,9 @@ static void read_piece(void *argument, size_t index)
     piece->end = torch_events_read(&piece->window, &piece->store, piece->stop_byte);
 }
 
+/* A piece is used where the one before it, read from the very beginning on, came to exactly
+ * its start; else its text is read again by the one before. So the result is that of one
+ * reader from start to end, whatever the number of threads. */
 enum torch_events_end torch_pieces_read(struct torch_pieces *pieces, unsigned threads)
 {
     if (pieces->is_read) { /* a second array of events: no reason to hurry */
@@ -112,6 +117,8 @@ enum torch_events_end torch_pieces_read(struct torch_pieces *pieces, unsigned th
     return torch_pieces_last(pieces)->end;
 }
 
+/* Builders go to the trace in the order of the file, so ids and ties are the same for any
+ * number of pieces. */
 void torch_pieces_finish(struct torch_pieces *pieces, struct trace *trace, unsigned threads)
 {
     struct trace_builder *builders = require_memory(calloc(pieces->count, sizeof *builders));

@@ -56,6 +56,8 @@ static size_t write_on_one_line(const struct json_slice *slice, char *to)
     return length;
 }
 
+/* Arrays of shapes repeat, byte for byte: a pool of their texts as they stand saves laying
+ * each out anew. */
 static uint32_t store_array(struct torch_store *store, const struct json_slice *slice)
 {
     size_t known = store->arrays.count;
@@ -144,7 +146,9 @@ static inline uint8_t name_facts(struct torch_store *store, uint32_t name)
     return torch_profiler_store_look_at_name(store, name);
 }
 
-/* The string of the event's name, and what is known of it. */
+/* The string of the event's name, and what is known of it. A small table by the ends of the name
+ * and its length is asked before the pool, and its text is compared: names of events come in
+ * runs, and this is the hottest look-up of the program. */
 static uint32_t name_of(struct torch_store *store, const struct torch_event *event, uint8_t *facts)
 {
     const struct json_slice *name = &event->name;
@@ -258,6 +262,8 @@ static uint32_t look_up_track(struct torch_store *store, const struct torch_even
     return trace_builder_track(store->builder, &key);
 }
 
+/* The same for tracks; a device event's track is its device and stream, which stand in the
+ * args and not in pid and tid alone. */
 static inline uint32_t track_of(struct torch_store *store, const struct torch_event *event,
                                 uint8_t kind)
 {
@@ -302,6 +308,7 @@ static inline float fraction_or_none(const struct torch_event *event, enum event
     return event_has_arg(event, arg) ? event->fractions[arg - ARG_OCCUPANCY] : -1.0F;
 }
 
+/* torch_npu writes shapes as text; they are put into the form of lists that all others have. */
 static void store_texts(struct torch_store *store, const struct torch_event *event,
                         struct event_detail *detail)
 {
@@ -377,7 +384,9 @@ static uint8_t kind_by_name(struct torch_store *store, uint8_t kind, uint8_t fac
     return kind;
 }
 
-/* Everything of an event but its times and its track. */
+/* Everything of an event but its times and its track. An operator's id is the sequence number
+ * that joins forward and backward, all else has a correlation; both share one field, as no event
+ * has both. */
 static inline struct event event_without_track(struct torch_store *store,
                                                const struct torch_event *text, uint8_t kind)
 {
@@ -418,7 +427,8 @@ bool torch_store_convert(struct torch_store *store, const struct torch_event *te
     return true;
 }
 
-/* An event whose kind is known at the end of the file. */
+/* An event whose kind is known at the end of the file. Events without a category may be
+ * Ascend's, which shows only when the names of processes are known. */
 static void store_row(struct torch_store *store, const struct torch_event *text)
 {
     struct ascend_row row = {
@@ -454,7 +464,9 @@ static void store_count(struct torch_store *store, struct category_memo *categor
     category->count_place = store->builder->last_category;
 }
 
-/* A timed event with both its times, which are not yet known to be possible. */
+/* A timed event with both its times, which are not yet known to be possible. Each X has both
+ * times here: those that cannot be are counted by reason, and counted under their category with
+ * no time. */
 static void store_timed(struct torch_store *store, const struct torch_event *text,
                         struct category_memo *category)
 {
@@ -526,6 +538,8 @@ static void store_memory(struct torch_store *store, const struct torch_event *te
     memory_list_add(&store->builder->memory, &memory);
 }
 
+/* The usual event first; what it is decides which counter has it, and each is counted exactly
+ * once. */
 void torch_store_event(struct torch_store *store, const struct torch_event *text)
 {
     struct trace_builder *builder = store->builder;

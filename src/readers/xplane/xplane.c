@@ -27,7 +27,8 @@ static bool is_printable(struct proto_bytes text)
     return text.length > 0;
 }
 
-/* The first fields of a plane: its id, or none, and its name, a text. */
+/* The first fields of a plane: its id, or none, and its name, a text. A file without a
+ * signature: a first plane with a printable name is what no other reader's file begins with. */
 static bool begins_plane(struct proto_bytes message)
 {
     struct proto_walk walk = proto_walk_of(message);
@@ -74,6 +75,7 @@ struct found_planes {
     bool is_cut;
 };
 
+/* Which planes worked, and how, is known before any is read: it decides which ranks there are. */
 static void look_at_lines(struct found_plane *plane, const struct mapped_input *file)
 {
     struct proto_walk walk = proto_walk_of(plane->message);
@@ -92,6 +94,8 @@ static void look_at_lines(struct found_plane *plane, const struct mapped_input *
     }
 }
 
+/* The file is mapped and walked over, not parsed: planes are messages, and only their ends are
+ * read. Sixteen bytes hold any key and length, so what fails within fewer is a cut. */
 static void find_planes(struct found_planes *found, const struct mapped_input *file)
 {
     struct proto_walk walk = proto_walk_of((struct proto_bytes){file->text, file->length});
@@ -267,7 +271,8 @@ static void number_device(struct xplane_reading *reading, const struct found_pla
         string_pool_add(&reading->builder.strings, name, (size_t)length);
 }
 
-/* The plane of the part: of the devices that worked, by their numbers; NULL where none did. */
+/* The plane of the part: of the devices that worked, by their numbers; NULL where none did.
+ * O(n^2) in planes, of which there are as many as devices. */
 static const struct found_plane *plane_of_part(const struct found_planes *found, uint32_t part)
 {
     const struct found_plane *chosen = NULL;
@@ -323,7 +328,8 @@ static void read_plane(struct xplane_reading *reading, const struct found_plane 
     xplane_clear(&plane);
 }
 
-/* Devices first: hosts are read by what ran there. */
+/* Devices first: hosts are read by what ran there. Devices that did not work are read with rank
+ * 0 alone where none did, so that their facts are told. */
 static void read_planes(struct xplane_reading *reading, const struct found_planes *found,
                         const struct found_plane *device)
 {
@@ -410,6 +416,8 @@ static void xplane_reading_clear(struct xplane_reading *reading)
     free(reading->works);
 }
 
+/* Programs come before devices, as ops are named by them; hosts last, as what ran on the
+ * device says which of their calls are its. */
 static bool xplane_read_trace(struct trace *trace, struct input_stream *input,
                               const struct read_options *options, struct error *error)
 {

@@ -7,6 +7,9 @@
 /* So much is walked over between two times of forgetting: pages that are asked for again cost. */
 static const ptrdiff_t kept_bytes = 4 << 20;
 
+/* Pages that were walked over are given back, so that a file of gigabytes does not stay in
+ * memory; that it has shrunk meanwhile is noticed there, since reading a page that is gone
+ * would end the program. */
 bool xplane_next(struct xplane_reading *reading, struct proto_walk *walk, struct proto_field *field)
 {
     if (walk->at - reading->forgotten > kept_bytes || walk->at < reading->forgotten) {
@@ -37,6 +40,8 @@ bool xplane_is_whole(struct xplane_reading *reading, const struct proto_walk *wa
 /* Since 1970, and not since the profiler started: later than 1973. */
 static const int64_t earliest_date_ns = INT64_C(100000000) * 1000000000;
 
+/* Some versions give lines in time since 1970, others from the profile's start: dates are
+ * moved to the start, so that both are alike. */
 void xplane_line_read(struct xplane_reading *reading, struct xplane_line *line,
                       struct proto_bytes message)
 {
@@ -82,6 +87,8 @@ bool xplane_event_read(struct xplane_reading *reading, struct xplane_event *even
     return xplane_is_whole(reading, &walk, "an event");
 }
 
+/* Rounded down, also below 0: start and end are rounded the same way, so events that touch
+ * still do. */
 static int64_t whole_nanoseconds(int64_t picoseconds)
 {
     return picoseconds / 1000 - (picoseconds % 1000 < 0);
@@ -112,6 +119,7 @@ bool xplane_event_time(struct xplane_reading *reading, const struct xplane_line 
     return false;
 }
 
+/* The event's own stats go over those that its metadata has for all of its kind. */
 struct xplane_stats xplane_event_stats(const struct xplane_reading *reading,
                                        const struct xplane_event *event)
 {

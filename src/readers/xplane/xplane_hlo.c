@@ -155,7 +155,9 @@ static struct hlo_sizes numbers_behind(struct proto_bytes text, const char *key)
     return numbers;
 }
 
-/* 2 for each element of the result and of what is summed over; -1: not told. */
+/* 2 for each element of the result and of what is summed over; -1: not told. Source: XLA's
+ * HloCostAnalysis, dot: 2 * elements of the result * sizes that are contracted. Which sizes
+ * those are stands in the dimension numbers, as places in the left operand. */
 static int64_t product_flops(const struct hlo_program *program,
                              const struct hlo_instruction *instruction,
                              const struct hlo_sizes *summed)
@@ -210,6 +212,8 @@ struct convolution_shapes {
     struct hlo_sizes result;
 };
 
+/* cuDNN's calls for gradients have operands and result in other places than the forward
+ * convolution, which has the same number of multiplications. */
 static bool find_shapes(struct convolution_shapes *shapes, const struct hlo_program *program,
                         const struct hlo_instruction *instruction)
 {
@@ -282,7 +286,8 @@ static void note_operands(struct hlo_op *op, const struct hlo_program *program,
 static void count_instruction(struct hlo_op *op, struct hlo_program *program,
                               const struct hlo_instruction *instruction, int depth);
 
-/* Each computation is counted once, whoever calls it. */
+/* Each computation is counted once, whoever calls it. While it is counted its total is unknown
+ * (-1), so one that calls itself is unknown and ends. */
 static void add_computation(struct hlo_op *op, struct hlo_program *program,
                             struct hlo_computation *computation, int depth)
 {
@@ -319,6 +324,8 @@ static void add_called(struct hlo_op *op, struct hlo_program *program,
     }
 }
 
+/* Products and convolutions only, as docs/metrics defines FLOPs of the model; what a library
+ * computes by a custom call is unknown and makes the whole op unknown, rather than too small. */
 static void count_instruction(struct hlo_op *op, struct hlo_program *program,
                               const struct hlo_instruction *instruction, int depth)
 {
@@ -461,6 +468,8 @@ static void read_module(struct hlo_programs *programs, struct hlo_program *progr
     }
 }
 
+/* Whether an op runs once per run of its program is known for those of the entry: the body of
+ * a loop runs as often as it loops, which the program does not tell. */
 void hlo_programs_add(struct hlo_programs *programs, int64_t number, struct proto_bytes proto)
 {
     struct proto_walk walk = proto_walk_of(proto);
@@ -487,6 +496,7 @@ void hlo_programs_add(struct hlo_programs *programs, int64_t number, struct prot
     hash_map_clear(&program.computation_by_id);
 }
 
+/* By hash, then compared: a collision makes it unknown, not wrong. */
 const struct hlo_op *hlo_op_of(const struct hlo_programs *programs, int64_t program,
                                struct proto_bytes name)
 {

@@ -52,6 +52,7 @@ static bool xplane_is_async_ops(struct proto_bytes line_name)
     return proto_text_is(line_name, "Async XLA Ops");
 }
 
+/* The number has at most six digits, so it cannot overflow. */
 bool xplane_device_of(struct proto_bytes plane_name, struct xplane_device *device)
 {
     static const char *const starts[] = {"/device:GPU:", "/device:TPU:"};
@@ -170,7 +171,8 @@ static bool has_part(struct proto_bytes text, const char *part)
     return text.length && memmem(text.at, text.length, part, strlen(part)) != NULL;
 }
 
-/* What a stream does: a kernel where nothing says otherwise. */
+/* What a stream does: a kernel where nothing says otherwise. Copies and memsets say so by their
+ * stats in newer versions, by their names in older ones. */
 static enum event_kind kind_on_stream(const struct xplane_stats *stats, struct proto_bytes name)
 {
     if (xplane_has(stats, XSTAT_MEMCPY_DETAILS) || proto_text_begins(name, "Memcpy") ||
@@ -221,6 +223,8 @@ static struct xplane_key work_key(const struct xplane_reading *reading,
     };
 }
 
+/* What was launched on this device is noted, so that of the host's calls, which are of all
+ * devices, this rank's can be told (is_elsewhere). */
 static void add_stream_event(struct xplane_reading *reading, const struct device_line *line,
                              const struct xplane_event *read, const struct xplane_time *time)
 {
@@ -285,7 +289,8 @@ static void fill_core_work(struct xplane_reading *reading, struct xplane_known *
     work->is_known = true;
 }
 
-/* An op that a TPU's core ran: its operator has the same time. */
+/* An op that a TPU's core ran: its operator has the same time. A TPU has no launches: op and
+ * kernel are one event, joined by an external id of ours. */
 static void add_core_event(struct xplane_reading *reading, const struct device_line *line,
                            const struct xplane_event *read, const struct xplane_time *time)
 {
@@ -362,6 +367,7 @@ static void add_to_device(struct xplane_reading *reading, const struct device_li
         add_note(reading, line, event, &time);
 }
 
+/* The longer first where two begin together, so that what holds others comes before them. */
 static int compare_xplane_events(const void *a, const void *b, void *argument)
 {
     const struct xplane_event *left = a;
@@ -375,7 +381,8 @@ static int compare_xplane_events(const void *a, const void *b, void *argument)
     return left->message.at < right->message.at ? -1 : left->message.at > right->message.at;
 }
 
-/* The loop or call that the ops behind it are of: its time is theirs. */
+/* The loop or call that the ops behind it are of: its time is theirs. One look ahead is enough,
+ * as events of a core nest and are sorted so. */
 static bool holds_next(const struct xplane_event *events, size_t index, size_t count)
 {
     const struct xplane_event *event = &events[index];
@@ -399,7 +406,8 @@ static bool next_event(struct xplane_reading *reading, struct proto_walk *walk,
     return false;
 }
 
-/* Those of a core's line: by time, for an event may hold those behind it. */
+/* Those of a core's line: by time, for an event may hold those behind it. Only lines that are
+ * not in order are sorted; most are. */
 static void read_core_line(struct xplane_reading *reading, struct device_line *line,
                            struct proto_walk *walk)
 {
@@ -499,7 +507,8 @@ static uint32_t step_name(struct xplane_reading *reading, const struct xplane_st
     return string_pool_add(&reading->builder.strings, text, (size_t)length);
 }
 
-/* An op may take several kernels: launches behind one another, with none of another op between. */
+/* An op may take several kernels: launches behind one another, with none of another op between.
+ * FLOPs of an op count once, however many kernels it launches. */
 static bool is_launched_again(struct xplane_reading *reading, const struct xplane_stats *stats)
 {
     const char *name = xplane_text(stats, XSTAT_HLO_OP).at;
@@ -519,6 +528,8 @@ static bool is_elsewhere(const struct xplane_reading *reading, const struct xpla
                NO_VALUE;
 }
 
+/* Without a device (the CPU backend) ops are the host's own events; with one only the calls
+ * that launch them. */
 static void add_host_event(struct xplane_reading *reading, uint32_t track,
                            const struct xplane_event *read, const struct xplane_time *time)
 {

@@ -22,7 +22,8 @@ uint32_t xplane_string(struct xplane_reading *reading, struct proto_bytes text)
 /* ---- names ---------------------------------------------------------------------------------- */
 
 /* True where `id` is another program than the first of this module name: functions that were
- * compiled again have one name. */
+ * compiled again have one name. The first program of a name has it alone; later ones get their
+ * number behind it. */
 static bool is_other_program(struct xplane_reading *reading, uint32_t module, int64_t id)
 {
     uint32_t first = hash_map_add(&reading->module_ids, module, (uint32_t)reading->program_count);
@@ -63,7 +64,9 @@ static uint32_t hlo_name(struct xplane_reading *reading, const struct xplane_op 
     return string_pool_add(&reading->builder.strings, text, (size_t)length);
 }
 
-/* The path of scopes that JAX gives an op: "jit(f)/jvp(Model)/mlp/dot_general". */
+/* The path of scopes that JAX gives an op: "jit(f)/jvp(Model)/mlp/dot_general". Newer versions
+ * have a stat for it, older ones put it into tf_op, with the kind of op behind a colon. Without
+ * a slash it is no path. */
 static struct proto_bytes scope_of(const struct xplane_stats *stats)
 {
     struct proto_bytes scope = xplane_text(stats, XSTAT_SCOPE);
@@ -122,7 +125,8 @@ static bool is_plumbing(struct proto_bytes part)
     return false;
 }
 
-/* What of a part is the name of a module; empty where nothing is. */
+/* What of a part is the name of a module; empty where nothing is. Transformations wrap a part in
+ * parentheses, from the outside in; jit names a function and is no module. */
 static struct proto_bytes module_part(struct proto_bytes part)
 {
     while (part.length && part.at[part.length - 1] == ')') {
@@ -135,7 +139,8 @@ static struct proto_bytes module_part(struct proto_bytes part)
     return is_plumbing(part) ? (struct proto_bytes){NULL, 0} : part;
 }
 
-/* The mark of the module "nn:Model.mlp"; 0 where the scope names none. */
+/* The mark of the module "nn:Model.mlp"; 0 where the scope names none. The last part is the
+ * primitive and none of the module, so only parts before a slash are taken. */
 static uint32_t module_mark(struct xplane_reading *reading, const struct xplane_stats *stats)
 {
     struct proto_bytes scope = scope_of(stats);
@@ -160,6 +165,8 @@ static uint32_t module_mark(struct xplane_reading *reading, const struct xplane_
 
 /* ---- kinds of work -------------------------------------------------------------------------- */
 
+/* Longer words that begin with another op's ("ragged-all-to-all") do not begin with it, so the
+ * order does not matter. */
 const char *xplane_collective_of(const struct xplane_stats *stats, struct proto_bytes name)
 {
     static const char *const ops[][2] = {
@@ -280,7 +287,9 @@ static bool write_operand(struct operands *operands, const char *type, const cha
 }
 
 /* The operands of "%f.1 = bf16[8,4]{1,0} fusion(bf16[8,2]{1,0} %a, f32[2] %b), kind=...": each
- * type with sizes behind the op's own parenthesis. */
+ * type with sizes behind the op's own parenthesis. A scan for "type[sizes]" at any depth of the
+ * call's parentheses: a layout "{1,0}" and names "%a" have neither. What is not in the table
+ * (tuples, tokens) is passed over. */
 static void find_operands(struct operands *operands, struct proto_bytes text)
 {
     const char *at = memmem(text.at, text.length, " = ", 3);
@@ -373,7 +382,9 @@ static void find_operands_in_program(struct operands *operands, const struct hlo
     }
 }
 
-/* What the program says of the op, where the profiler says nothing. */
+/* What the program says of the op, where the profiler says nothing. XLA's own count on the event
+ * goes first; the program's is used where an op runs once per run, as else how often it ran is
+ * unknown. */
 static void use_program(struct event_detail *detail, struct xplane_reading *reading,
                         const struct xplane_op *op, const struct hlo_op *hlo)
 {
@@ -413,6 +424,9 @@ static uint32_t operator_detail(struct xplane_reading *reading, const struct xpl
     return trace_builder_detail(&reading->builder, &detail);
 }
 
+/* A table of fixed size with two places per key, the newer one first: ops come in loops, so
+ * nearly all are found, and memory is bounded whatever the file has. Losing an entry costs
+ * time only. */
 struct xplane_known *xplane_known(struct xplane_known **table, const struct xplane_key *key)
 {
     struct xplane_known *known, *other;
@@ -438,6 +452,8 @@ struct xplane_known *xplane_known(struct xplane_known **table, const struct xpla
     return known;
 }
 
+/* By where the texts lie in the file: one text stands once in its plane, and comparing
+ * addresses needs no reading. */
 static struct xplane_key op_key(const struct xplane_reading *reading, const struct xplane_op *op)
 {
     const struct xplane_stats *stats = op->stats;

@@ -61,8 +61,8 @@ struct named {
     struct proto_bytes display_name;
 };
 
-/* An entry of a map: key 1, value 2. The id is the key, and where that is missing the value's own.
- */
+/* An entry of a map: key 1, value 2. The id is the key, and where that is missing the value's
+ * own. The value may come before the key: both are collected first. */
 static struct named entry_of(struct proto_bytes entry)
 {
     struct proto_walk walk = proto_walk_of(entry);
@@ -116,7 +116,8 @@ struct proto_bytes xplane_module_of_program(const struct xplane *plane, int64_t 
     return name;
 }
 
-/* Notes at which index an id is; of several the last one counts. */
+/* Notes at which index an id is; of several the last one counts. Ids are counted from 1 in usual
+ * files: an array for small ones is quicker than a hash, and bounded. */
 static void note_id(struct hash_map *by_id, uint32_t **of_small, uint64_t id, size_t index)
 {
     if (id >= XPLANE_SMALL_IDS) {
@@ -193,7 +194,9 @@ static bool whole_number(const struct proto_field *field, int64_t *number)
     return true;
 }
 
-/* `value` is the stat's: 2 a double, 3 and 4 integers, 5 a text, 6 bytes, 7 a name by its id. */
+/* `value` is the stat's: 2 a double, 3 and 4 integers, 5 a text, 6 bytes, 7 a name by its id.
+ * Numbers may be of any form, since versions changed it; a text may be the name of another stat
+ * (7), which spares repeating it. */
 static void record_stat(struct xplane_stats *stats, const struct xplane *plane, uint8_t stat,
                         const struct proto_field *value)
 {
@@ -247,6 +250,7 @@ bool xplane_program_of(const struct xplane_metadata *metadata, int64_t *program)
     return true;
 }
 
+/* Made when first asked for: most metadata of a plane has no event in it. */
 struct xplane_stats xplane_stats_of(const struct xplane *plane, struct xplane_metadata *metadata)
 {
     struct proto_walk walk;
@@ -280,6 +284,7 @@ struct proto_bytes xplane_name_of(struct proto_bytes message)
     return name;
 }
 
+/* Names of stats first: stats of the plane itself refer to them, and may stand before. */
 void xplane_open(struct xplane *plane, struct proto_bytes message)
 {
     struct proto_walk walk = proto_walk_of(message);

@@ -64,6 +64,9 @@ static const char *replay_costs_change_of(const struct finding *finding)
     return NULL;
 }
 
+/* The replayed gain is one figure, the ceiling another: where the replay comes out above the
+ * ceiling, which counts one cause only, the ceiling is raised, so that the page does not
+ * contradict itself. A replay of one step that leaves little of it is not told. */
 static void add_estimate(struct results *results, const struct replay_model *simulation,
                          struct finding *finding, const char *change)
 {
@@ -117,7 +120,8 @@ static const struct platform_word {
 #undef PLATFORM_WORD
 };
 
-/* The text as it holds on that platform; itself where nothing of it is another there. */
+/* The text as it holds on that platform; itself where nothing of it is another there. Words of
+ * the table are replaced in its order, the first place of each only; rules write each word once. */
 static const char *platform_words(struct results *results, const char *text, enum platform platform)
 {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -169,6 +173,9 @@ static int64_t give_advice_held_ns(const struct step_ledger *step, uint32_t acco
     return held;
 }
 
+/* No finding costs more than its accounts hold in that step: rules estimate by events, whose
+ * sum may overlap. Slow steps are measured against the median, not by one account, so theirs
+ * is the rule's own list. */
 static void cap_claim(const struct advice_case *advice, const struct advice_rule *rule,
                       struct advice_claim *claim)
 {
@@ -183,7 +190,8 @@ static void cap_claim(const struct advice_case *advice, const struct advice_rule
     }
 }
 
-/* Those that hold any time, most first. */
+/* Those that hold any time, most first. Insertion into a short sorted list; equal times keep the
+ * ledger's order. */
 static void note_accounts(const struct advice_case *advice, struct advice_estimate *estimate,
                           uint32_t accounts)
 {
@@ -207,7 +215,9 @@ static void note_accounts(const struct advice_case *advice, struct advice_estima
     estimate->accounts = keys;
 }
 
-/* The steps that show it clearly; where none reaches the rule's share, all that show it. */
+/* The steps that show it clearly; where none reaches the rule's share, all that show it. Two
+ * passes: clear steps, and only where there are none the others, so that a small loss in each
+ * step still has an example. The 1 keeps an empty window from dividing by 0. */
 static void note_steps(struct results *results, struct advice_estimate *estimate,
                        const struct advice_rule *rule, const struct ledger *ledger,
                        const int64_t *step_ns)
@@ -251,7 +261,9 @@ static bool is_known_by_one(const struct ledger *ledger, double speedup)
     return ledger->step_count == 1 && speedup > ADVICE_ONE_STEP_SPEEDUP_MAX;
 }
 
-/* Fills in the finding of a claim; false where it costs too little. */
+/* Fills in the finding of a claim; false where it costs too little. The ceiling is Amdahl's:
+ * whole / (whole - cost), if that time alone went and nothing else moved. What is a cost of
+ * recording has none, as a run without recording does not have it. */
 static bool estimate_claim(const struct advice_case *advice, const struct advice_rule *rule,
                            const struct advice_claim *claim, struct finding *finding)
 {
@@ -290,6 +302,7 @@ static bool estimate_claim(const struct advice_case *advice, const struct advice
     return true;
 }
 
+/* Those without a price have -1, and so come last. */
 static int compare_findings(const void *left, const void *right)
 {
     const struct finding *a = left, *b = right;
@@ -323,7 +336,8 @@ static bool holds_account(const char *const *keys, size_t count, uint32_t mask)
 }
 
 /* Slow steps are what a finding of the account shows that makes most of them: no dearer than that,
- * so that the cause comes first. Where no finding is at least half of it, it is no cause. */
+ * so that the cause comes first. Where no finding is at least half of it, it is no cause. All
+ * steps are scaled by one factor, so which of them show it stays as it was. */
 static void cap_by_cause(const struct advice_case *advice, struct advice_claim *claim,
                          const struct advice_findings *all)
 {
@@ -351,6 +365,8 @@ static bool give_advice_is_asked(const struct advice_case *advice, const struct 
     return advice->missing.kind != MISSING_DEVICE || rule->check == check_unrecorded_work;
 }
 
+/* In the order of the list, in which slow steps come last: they are set against the findings
+ * before them. */
 static void ask_rules(struct advice_case *advice, struct advice_findings *all)
 {
     size_t steps = advice->ledger->step_count;
@@ -372,7 +388,10 @@ static void ask_rules(struct advice_case *advice, struct advice_findings *all)
 }
 
 /* Asks every rule of rule_list.def about the trace and the ledger of `efficiency`. No finding costs
- * more than its accounts hold, and none is there without something that shows it. */
+ * more than its accounts hold, and none is there without something that shows it. What several
+ * rules ask for is found once before: missing work, idle time, calls of the host, first uses,
+ * kernels, scores, the recording's end. The single optimizer is asked before the rules, since
+ * rules about ranges leave its range out. */
 static struct advice_findings give_advice(struct results *results,
                                           const struct advice_question *question)
 {
@@ -438,6 +457,7 @@ static struct section *new_advice(struct results *results, const char *intro)
     return section;
 }
 
+/* Where windows mislead, a list of prices would be worse than none. */
 static struct section *advise(struct results *results, const struct analysis_input *input)
 {
     struct advice_findings advice;

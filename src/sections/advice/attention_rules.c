@@ -16,7 +16,9 @@ struct attention_sum {
     struct work_sum others;   /* kernels on scores that are no product */
 };
 
-/* The rate of the number format's products that are no attention. */
+/* The rate of the number format's products that are no attention. The device's own rate on the
+ * program's other products is the best estimate of what a fused kernel reaches there: the peak
+ * would promise too much. */
 static double rate_of_others(const struct advice_case *advice, enum peak_type precision)
 {
     const struct matrix_calls *calls = &advice->efficiency->calls;
@@ -51,6 +53,7 @@ static bool is_of_forward(const struct advice_case *advice, uint32_t op)
     return advice->costs->contexts.phases[op] != PHASE_BACKWARD;
 }
 
+/* The forward alone: a fused backward recomputes the scores, so what it wins is less sure. */
 static void attention_rules_claim_products(const struct advice_case *advice,
                                            struct advice_claim *claim, struct attention_sum *sum)
 {
@@ -77,6 +80,8 @@ static void attention_rules_claim_products(const struct advice_case *advice,
     }
 }
 
+/* Softmax, masks and dropout on the scores go away whole, as a fused kernel does them in
+ * registers. */
 static void claim_others(struct advice_case *advice, struct advice_claim *claim,
                          struct attention_sum *sum)
 {
@@ -109,6 +114,7 @@ static bool is_math_form(const struct advice_case *advice, uint32_t softmax)
     return false;
 }
 
+/* The shape with most scores is the example. */
 bool check_unfused_attention(struct advice_case *advice, struct advice_claim *claim)
 {
     const struct score_shape *shape = advice->scores.shapes;

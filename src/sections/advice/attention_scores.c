@@ -21,7 +21,8 @@ static bool parse_op(struct op_call *parsed, const struct trace *trace, uint32_t
     return op_call_parse(parsed, &text);
 }
 
-/* The matrices of a tensor; false where it has none. */
+/* The matrices of a tensor; false where it has none. All dimensions before the last two are
+ * batch: heads and samples are alike to a product. */
 static bool matrices_of(const struct op_call *call, uint32_t argument, struct score_shape *shape)
 {
     int64_t elements = elements_of(call, argument);
@@ -48,6 +49,7 @@ static struct score_shape *find_shape(const struct attention_scores *scores,
     return NULL;
 }
 
+/* Small softmaxes are classifiers' or routers'; those below the limit are no attention. */
 static void add_softmax(struct attention_scores *scores, const struct trace *trace, uint32_t op,
                         int64_t size_min)
 {
@@ -61,7 +63,8 @@ static void add_softmax(struct attention_scores *scores, const struct trace *tra
     op_call_clear(&parsed);
 }
 
-/* The scores that the product's two matrices make, or that its first one is. */
+/* The scores that the product's two matrices make, or that its first one is. baddbmm has the
+ * tensor that is added first, so its matrices are one argument further on. */
 static struct score_shape *shape_of_product(const struct attention_scores *scores,
                                             const struct trace *trace, uint32_t op,
                                             enum score_use *use)
@@ -100,6 +103,8 @@ enum score_use score_use_of_product(const struct attention_scores *scores,
     return use;
 }
 
+/* Asked for each kernel: remembered by the text of the shapes, of which a trace has few. 0 is
+ * "not asked", which no answer is. */
 enum score_use score_use_of_op(struct attention_scores *scores, const struct trace *trace,
                                uint32_t op)
 {
@@ -140,6 +145,9 @@ static void mark_products(struct attention_scores *scores, const struct efficien
     }
 }
 
+/* A shape counts only where one product makes it, a softmax works on it and another product
+ * reads it: that is what softmax(QK^T)V looks like, whatever the program calls it, and nothing
+ * else in a model usually does. O(operators + products * shapes). */
 void find_attention_scores(struct attention_scores *scores, const struct efficiency *efficiency,
                            int64_t size_min)
 {

@@ -19,7 +19,8 @@ static bool is_own_frame(const char *name)
            !has_prefix(name, "contextlib.py") && !has_prefix(name, "threading.py");
 }
 
-/* The first own frame of a recorded call stack: "a.py(3): f;torch/...". */
+/* The first own frame of a recorded call stack: "a.py(3): f;torch/...". Stacks begin with the
+ * innermost frame. */
 static const char *frame_of_stack(const char *stack, struct results *results)
 {
     while (*stack) {
@@ -35,6 +36,7 @@ static const char *frame_of_stack(const char *stack, struct results *results)
     return NULL;
 }
 
+/* The outermost aten operator says best what was called: inner ones are how torch does it. */
 static void note_operation(struct call_site *site, const struct event *event, const char *name)
 {
     if (event->kind != EVENT_OPERATOR && event->kind != EVENT_ANNOTATION)
@@ -75,6 +77,8 @@ static void note_event(struct call_site *site, const struct advice_case *advice,
         site->frame = name;
 }
 
+/* Climbing by parents costs the depth of the nesting. The recorded stack is asked only where
+ * no Python frame was recorded, as frames are exact and the stack is that of the operator. */
 struct call_site find_call_site(const struct advice_case *advice, uint32_t event)
 {
     const struct host_contexts *contexts = &advice->costs->contexts;
@@ -117,6 +121,7 @@ const char *call_site_text(const struct advice_case *advice, const struct call_s
     return text;
 }
 
+/* Scalars have the shape [], and say nothing of sizes. */
 const char *brief_shapes(const char *shapes, struct results *results)
 {
     size_t length = strlen(shapes);

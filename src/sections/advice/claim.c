@@ -19,6 +19,8 @@ void claim_accounts(const struct advice_case *advice, struct advice_claim *claim
     }
 }
 
+/* Split at the windows' edges, so each nanosecond is in one step; steps are in order and do
+ * not overlap, so the walk stops at the first behind the range. */
 int64_t claim_free_time(const struct advice_case *advice, struct advice_claim *claim,
                         struct free_time *time, const int64_t range_ns[2])
 {
@@ -40,6 +42,7 @@ int64_t claim_free_time(const struct advice_case *advice, struct advice_claim *c
     return total_ns;
 }
 
+/* Never below 0: two causes may be about the same time. */
 void claim_less(const struct advice_case *advice, struct advice_claim *claim,
                 const struct advice_claim *other)
 {
@@ -77,6 +80,7 @@ const char *per_step_time(const struct advice_case *advice, int64_t total_ns)
                         format_time(rounded_mean(total_ns, advice->ledger->step_count)).text);
 }
 
+/* A decimal only where it tells something: for few that are not the same in each step. */
 const char *per_step_count(const struct advice_case *advice, int64_t count)
 {
     int64_t steps = advice->ledger->step_count;
@@ -102,6 +106,8 @@ static bool is_recording_end(const struct advice_case *advice, const struct idle
            advice->recording_end_ns[0] < advice->recording_end_ns[1];
 }
 
+/* Gaps are sorted by length, so the first that fits is the longest. The recording's end is no
+ * wait of the program's. */
 const char *longest_gap_text(const struct advice_case *advice, uint32_t accounts, bool names_host)
 {
     const struct ledger *ledger = advice->ledger;
@@ -132,6 +138,7 @@ struct named_time {
     int64_t total_ns;
 };
 
+/* By name, since one cause has many events. O(gaps * names), both bounded by WORST_GAPS_MAX. */
 const char *busiest_host_event(const struct advice_case *advice, uint32_t accounts)
 {
     const struct ledger *ledger = advice->ledger;
@@ -156,6 +163,7 @@ const char *busiest_host_event(const struct advice_case *advice, uint32_t accoun
     return count ? trace_text(advice->trace, names[best].name) : NULL;
 }
 
+/* The last prefix is empty, so the search ends. */
 const char *text_by_prefix(const char *name, const struct prefixed_text *texts)
 {
     while (!has_prefix(name, texts->prefix))

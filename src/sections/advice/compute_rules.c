@@ -27,6 +27,8 @@ struct operator_sums {
     uint32_t count;
 };
 
+/* The table is of fixed size: programs have few operators that launch pointwise kernels, and
+ * the busiest of them come in each step. */
 static void compute_add_operator(struct operator_sums *sums, const struct advice_case *advice,
                                  uint32_t index)
 {
@@ -90,6 +92,7 @@ static bool is_long_pointwise(const struct advice_case *advice, uint32_t index)
            advice->trace->device[index].duration_ns >= ADVICE_SMALL_KERNEL_NS;
 }
 
+/* Kernels below the limit are another rule's (small kernels), so no kernel is in both. */
 bool check_unfused_pointwise(struct advice_case *advice, struct advice_claim *claim)
 {
     struct step_finder finder = {.ledger = advice->ledger};
@@ -134,7 +137,9 @@ bool check_unfused_pointwise(struct advice_case *advice, struct advice_claim *cl
     return true;
 }
 
-/* On a CPU: what the operators take that repeat the forward, those within others once. */
+/* On a CPU: what the operators take that repeat the forward, those within others once. Events of
+ * a thread are sorted by start and nest, so what lies below `reached_ns` was counted with the
+ * operator around it. */
 static struct work_sum claim_repeated_operators(const struct advice_case *advice,
                                                 struct advice_claim *claim)
 {
@@ -185,6 +190,8 @@ static struct work_sum claim_repeated_kernels(const struct advice_case *advice,
     return sum;
 }
 
+/* Recomputed work is known by its place: forward operators within the backward
+ * (PHASE_RECOMPUTE). */
 bool check_recomputation(struct advice_case *advice, struct advice_claim *claim)
 {
     bool is_on_cpu = advice->ledger->is_cpu_only;

@@ -48,7 +48,9 @@ static int compare_durations(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-/* The median duration of the runtime calls of that name; of two, the shorter one. */
+/* The median duration of the runtime calls of that name; of two, the shorter one. The shorter of
+ * two, so that one slow call out of two is still a first use; a single call has no like, and its
+ * usual time is 0. */
 static int64_t usual_duration(const struct trace *trace, uint32_t name)
 {
     struct like_calls like = {.name = name};
@@ -81,6 +83,8 @@ struct usual_durations {
     uint32_t count;
 };
 
+/* Each answer walks over all host events: it is kept, since one slow call often has others of
+ * its name. */
 static int64_t ask_usual(struct usual_durations *durations, const struct trace *trace,
                          uint32_t name)
 {

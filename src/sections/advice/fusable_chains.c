@@ -29,6 +29,7 @@ static bool can_be_fused(enum kernel_class class)
            class != KERNEL_COMPUTE_OTHER;
 }
 
+/* All but the longest kernel: a fused kernel takes at least that. */
 static void end_chain(struct chain *chain, struct advice_claim *claim)
 {
     if (chain->step != NO_STEP)
@@ -44,7 +45,10 @@ static bool is_name_with_tensors(const char *kernel)
 }
 
 /* How many tensors a pointwise kernel reads and writes: PyTorch's tell it by their template's array
- * of pointers; where names are cut, by the operator, which may have a number for its second one. */
+ * of pointers; where names are cut, by the operator, which may have a number for its second one.
+ * A pointwise kernel of n tensors moves n tensors' bytes; within a chain two of them (what comes
+ * in and what goes out between kernels) need not be moved. Hence 2/n of its time, and 2 for what
+ * reads one and writes one, which goes whole. */
 static int64_t tensors_of(struct name_answers *telling, const struct trace *trace, uint32_t index)
 {
     static const char *const of_two[] = {"aten::add", "aten::mul", "aten::sub", "aten::div"};
@@ -73,6 +77,8 @@ static void add_kernel(struct chain *chain, int64_t duration_ns, int64_t saved_n
     chain->longest_saved_ns = saved_ns;
 }
 
+/* One chain per stream, as kernels of one stream follow each other and others run beside them.
+ * O(device events). */
 void claim_fused(const struct advice_case *advice, struct advice_claim *claim,
                  kernel_test *is_meant)
 {

@@ -18,7 +18,8 @@ static bool host_calls_is_in_a_step(const struct ledger *ledger, const struct ev
     return step < ledger->step_count && ledger->steps[step].window.start_ns < event_end_ns(event);
 }
 
-/* By track: it launches work of the device, or marks steps. */
+/* By track: it launches work of the device, or marks steps. Waits of other threads (a data
+ * loader's, a logger's) do not keep the device idle. */
 static bool *find_working_threads(const struct trace *trace, const struct ledger *ledger)
 {
     bool *is_working = require_memory(calloc((size_t)trace->track_count + 1, sizeof *is_working));
@@ -34,7 +35,9 @@ static bool *find_working_threads(const struct trace *trace, const struct ledger
     return is_working;
 }
 
-/* By host event: it set memory of the host, and so returned when that was done. */
+/* By host event: it set memory of the host, and so returned when that was done. CUDA's rule: a
+ * memset of host memory is synchronous, one of device memory is not (CUDA Runtime API, "API
+ * synchronization behavior"). */
 static bool *find_waiting_memsets(const struct trace *trace)
 {
     static const char *const kinds[] = {"Pinned", "Pageable", "Managed"};
@@ -122,7 +125,9 @@ static bool is_preparation(struct own_work *work, const struct event *event)
     return *kind == 2;
 }
 
-/* Making a tensor without filling it computes nothing, however long it takes. */
+/* Making a tensor without filling it computes nothing, however long it takes. An operator that
+ * launches nothing within it computed on the host. Its calls are looked for with one pointer
+ * that only moves on, so the whole walk is O(events). */
 static bool is_computation(struct own_work *work, uint32_t index)
 {
     const struct trace *trace = work->trace;
@@ -141,7 +146,8 @@ static bool is_computation(struct own_work *work, uint32_t index)
     return work->next_call >= end || trace->host[work->next_call].start_ns >= event_end_ns(event);
 }
 
-/* CALLS_KIND_COUNT: it is no work of the host's own, or lies in a range that counts. */
+/* CALLS_KIND_COUNT: it is no work of the host's own, or lies in a range that counts. Outermost
+ * ranges count, since events of a thread come in order of start, the outer first. */
 static enum host_call_kind own_work_of(struct own_work *work, uint32_t index, bool is_loading,
                                        bool is_working)
 {
@@ -163,6 +169,7 @@ static enum host_call_kind own_work_of(struct own_work *work, uint32_t index, bo
     return kind;
 }
 
+/* One event may be in two lists, as a wait and as the host's own work. */
 void find_host_calls(struct host_calls *calls, const struct trace *trace,
                      const struct ledger *ledger, int64_t slow_ns)
 {

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "calls of the loader: 6, 61.200 ms each; the longest wait ..." */
+/* "calls of the loader: 6, 61.200 ms each; the longest wait ..." Calls of the name that has most
+ * idle time: a loader has inner calls, too, and their mean would say nothing. */
 static const char *loader_evidence(const struct advice_case *advice)
 {
     const struct host_call_list *loads = &advice->calls.lists[CALLS_DATA];
@@ -181,7 +182,9 @@ static bool has_batched_optimizer(const struct trace *trace)
     return false;
 }
 
-/* Time without a core is told as that: first of where nothing and Python is recorded. */
+/* Time without a core is told as that: first of where nothing and Python is recorded. The
+ * kernel's account of CPU time does not say where in a step the thread had no core, so it is
+ * taken first from where nothing is recorded, and only the rest from named ranges. */
 static void leave_out_coreless(const struct advice_case *advice, struct advice_claim *claim,
                                bool is_named)
 {
@@ -196,6 +199,7 @@ static void leave_out_coreless(const struct advice_case *advice, struct advice_c
     }
 }
 
+/* Which of the remedies fits is asked of the optimizer's class: not all have fused or foreach. */
 bool check_annotated_code(struct advice_case *advice, struct advice_claim *claim)
 {
     const char *name = busiest_named_range(advice);
@@ -275,6 +279,9 @@ static void leave_out_recording_end(const struct advice_case *advice, struct adv
     claim->step_ns[last] -= end_ns < claim->step_ns[last] ? end_ns : claim->step_ns[last];
 }
 
+/* What other rules tell of is taken out in turn: short pauses between a module's operators are
+ * launch overhead, the recording's end, preparation of data, time without a core. What is left
+ * has no better name than Python. */
 bool check_python_code(struct advice_case *advice, struct advice_claim *claim)
 {
     uint32_t accounts = ACCOUNT_BIT(IDLE_PYTHON) | ACCOUNT_BIT(IDLE_NOTHING);

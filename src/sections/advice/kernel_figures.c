@@ -13,7 +13,9 @@ static void kernel_figures_add(struct work_sum *sum, int64_t duration_ns)
     sum->duration_ns += duration_ns;
 }
 
-/* `seen`: kernels so far of each launch call, by index in trace->host; up to 2. */
+/* `seen`: kernels so far of each launch call, by index in trace->host; up to 2. A graph's launch
+ * has many kernels and counts once as a call; whether a kernel is shorter than its launch makes
+ * no sense for it. */
 static void kernel_figures_add_launch(struct kernel_figures *figures, const struct trace *trace,
                                       uint32_t kernel, uint8_t *seen)
 {

@@ -37,7 +37,8 @@ static const char *launch_evidence(const struct advice_case *advice)
         percent_of(kernels->shorter_than_launch, kernels->launched_singly));
 }
 
-/* The host waits for what it launches: a finding of its own. */
+/* The host waits for what it launches: a finding of its own. The list is in the order of events,
+ * so a binary search finds it. */
 static bool is_synchronising(const struct advice_case *advice, uint32_t call)
 {
     const struct host_call_list *list = &advice->calls.lists[CALLS_SYNC];
@@ -73,6 +74,9 @@ static void leave_out_other_causes(struct advice_case *advice, struct advice_cla
     free(slow.step_ns);
 }
 
+/* Idle time in operators, calls and launches is what the host spends preparing work; named
+ * ranges and Python of the model's own code are the same cause in a trace with marks or
+ * frames, and are added. */
 bool check_launch_bound(struct advice_case *advice, struct advice_claim *claim)
 {
     uint32_t accounts =
@@ -133,6 +137,8 @@ static enum kernel_class most_frequent(const int64_t counts[KERNEL_CLASS_COUNT])
     return (enum kernel_class)best;
 }
 
+/* A kernel below 10 µs is mostly start-up and tail; hence the queue gaps between them are part
+ * of the price. */
 bool check_small_kernels(struct advice_case *advice, struct advice_claim *claim)
 {
     struct step_finder finder = {.ledger = advice->ledger};
@@ -167,7 +173,8 @@ bool check_small_kernels(struct advice_case *advice, struct advice_claim *claim)
     return true;
 }
 
-/* The longest gap before work that was launched in time; NULL where there is none. */
+/* The longest gap before work that was launched in time; NULL where there is none. Gaps are
+ * sorted by length. */
 static const struct idle_gap *longest_held_back(const struct advice_case *advice)
 {
     const struct ledger *ledger = advice->ledger;
@@ -181,6 +188,7 @@ static const struct idle_gap *longest_held_back(const struct advice_case *advice
     return NULL;
 }
 
+/* Where something is known to be missing in the recording, a wait says nothing. */
 bool check_queued_wait(struct advice_case *advice, struct advice_claim *claim)
 {
     const struct trace *trace = advice->trace;

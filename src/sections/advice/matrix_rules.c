@@ -69,7 +69,8 @@ static const char *product_text(const struct advice_case *advice, const struct p
         format_time(event_of_piece(&advice->efficiency->calls, sum->longest)->duration_ns).text);
 }
 
-/* The number format of a product; PEAK_TYPE_COUNT where it is not known. */
+/* The number format of a product; PEAK_TYPE_COUNT where it is not known. By the operator's
+ * types, else by the kernel's name: cuBLAS calls 32-bit products sgemm, cuDNN scudnn. */
 static enum peak_type precision_of(const struct advice_case *advice, const struct work_piece *piece)
 {
     const char *name = trace_text(advice->trace, advice->trace->device[piece->event].name);
@@ -95,7 +96,8 @@ static double faster_half(const struct advice_case *advice)
 }
 
 /* What of a product's time may be won, 0...1; 0: it is none of the rule's. Here: TF32 could run
- * what goes through vector units in 32 bits. */
+ * what goes through vector units in 32 bits. 1 - now / then: at the same share of its peak, a
+ * product takes that much less (docs/metrics). */
 static double share_by_tf32(const struct advice_case *advice, const struct work_piece *piece)
 {
     double now = matrix_peak_of(advice, PEAK_FP32), then = matrix_peak_of(advice, PEAK_TF32);
@@ -106,6 +108,7 @@ static double share_by_tf32(const struct advice_case *advice, const struct work_
     return now > 0 && then > now ? 1 - now / then : 0;
 }
 
+/* Products that TF32 would speed up are that rule's, so no product is in both. */
 static double share_by_half(const struct advice_case *advice, const struct work_piece *piece)
 {
     enum peak_type precision = precision_of(advice, piece);
@@ -117,6 +120,7 @@ static double share_by_half(const struct advice_case *advice, const struct work_
     return now > 0 && then > now ? 1 - now / then : 0;
 }
 
+/* 16-bit products without the matrix units run at the vector rate of FP32 at best. */
 static double share_by_units(const struct advice_case *advice, const struct work_piece *piece)
 {
     enum peak_type precision = precision_of(advice, piece);
@@ -141,7 +145,8 @@ static bool has_known_flops(const struct advice_case *advice, const struct work_
 }
 
 /* The share of the piece's time that may go: at the share of the peak that it reaches now, and no
- * faster than memory allows. */
+ * faster than memory allows. The gain is bounded by memory: a product cannot be faster than its
+ * bytes at full bandwidth, halved where the format halves them. */
 static double share_within_roof(const struct advice_case *advice, const struct work_piece *piece,
                                 const struct product_rule *rule)
 {
@@ -203,7 +208,8 @@ static bool is_worth_telling(const struct advice_case *advice, const struct prod
 }
 
 /* The products are worth a finding without a price: `what_is_missing` says why there is none.
- * False, and the claim is as it was, where they are too little to tell of. */
+ * False, and the claim is as it was, where they are too little to tell of. A finding without a
+ * price is told only where its products are a part of the run worth looking at. */
 static bool claim_uncosted(const struct advice_case *advice, struct advice_claim *claim,
                            const struct product_sum *sum, const char *what_is_missing)
 {
@@ -250,7 +256,8 @@ bool check_tf32_not_used(struct advice_case *advice, struct advice_claim *claim)
     return true;
 }
 
-/* The device multiplies 16-bit numbers faster, though its rates are not known. */
+/* The device multiplies 16-bit numbers faster, though its rates are not known. Compute
+ * capability 7.0 (Volta) is the first with tensor cores. */
 static bool has_faster_half(const struct advice_case *advice)
 {
     for (uint32_t i = 0; i < advice->trace->device_list_count; i++) {

@@ -80,6 +80,7 @@ static bool tell_earlier_work(struct advice_case *advice, struct advice_claim *c
     return waited_ns > 0;
 }
 
+/* What is missing decides what all other findings are worth, so it is asked first. */
 bool check_unrecorded_work(struct advice_case *advice, struct advice_claim *claim)
 {
     claim->confidence = CONFIDENCE_MEDIUM;

@@ -42,6 +42,8 @@ static bool needs_device(const char *name)
     return false;
 }
 
+/* Runtime calls without a launch prove that a device stood still, which is no gap in the
+ * recording. */
 static bool lacks_device(const struct trace *trace, struct missing_work *missing)
 {
     bool needs = false, has_calls = false;
@@ -64,6 +66,7 @@ static bool lacks_device(const struct trace *trace, struct missing_work *missing
     return missing->launches > 0 || (needs && !has_calls);
 }
 
+/* Numbers beyond 32 bits are of another kind (hashes, addresses), and no count. */
 static bool lacks_events(const struct trace *trace, struct missing_work *missing)
 {
     int64_t least = INT64_MAX, largest = INT64_MIN;
@@ -106,7 +109,8 @@ static bool names_kind(const char *kernel)
     return false;
 }
 
-/* The kinds whose kernels ran; false where a kernel does not tell its kind, or none ran. */
+/* The kinds whose kernels ran; false where a kernel does not tell its kind, or none ran. A
+ * kernel that does not tell its kind could be the one that seems missing: then nothing is said. */
 static bool find_kinds_that_ran(const struct trace *trace, const struct ledger *ledger,
                                 bool has_run[COLLECTIVE_KINDS])
 {
@@ -172,7 +176,8 @@ static int64_t late_by(const struct trace *trace, const struct idle_gap *gap)
     return gap->end_ns > from_ns ? gap->end_ns - from_ns : 0;
 }
 
-/* Work that waits half as long elsewhere waits for something that comes again. */
+/* Work that waits half as long elsewhere waits for something that comes again. Something that
+ * happens in several gaps has a cause within the recording. */
 static bool is_usual(const struct trace *trace, const struct ledger *ledger, uint32_t which)
 {
     int64_t late_ns = late_by(trace, &ledger->worst_gaps[which]);
@@ -201,6 +206,8 @@ static bool lacks_earlier(const struct trace *trace, const struct ledger *ledger
     return false;
 }
 
+/* From the most to the least that it explains, and one only: each would make the ones behind
+ * it guesses. */
 struct missing_work find_missing_work(const struct trace *trace, const struct ledger *ledger,
                                       int64_t late_ns)
 {

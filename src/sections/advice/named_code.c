@@ -46,6 +46,8 @@ static enum named_kind named_code_kind_of(const struct advice_case *advice,
     return is_pause(gap) ? NAMED_PAUSES : NAMED_MODEL_CODE;
 }
 
+/* The ledger keeps the longest gaps of a run only: their mix stands for that of the whole
+ * account. Without any gap all of it is taken for the model's code, the usual case. */
 int64_t claim_named_code(const struct advice_case *advice, struct advice_claim *claim,
                          enum named_kind kind)
 {
@@ -87,6 +89,8 @@ static bool is_in_module(const struct advice_case *advice, uint32_t frame)
     return false;
 }
 
+/* The same estimate for Python: short pauses within modules belong to launching, and are moved
+ * from one rule to the other (`adds`), so that the two sum to the account. */
 void claim_short_pauses(const struct advice_case *advice, struct advice_claim *claim, bool adds)
 {
     const struct ledger *ledger = advice->ledger;
@@ -127,6 +131,7 @@ static int64_t time_of_name(const struct advice_case *advice, uint32_t which)
     return sum_ns;
 }
 
+/* O(gaps^2), with WORST_GAPS_MAX gaps. */
 const char *busiest_named_range(const struct advice_case *advice)
 {
     const struct ledger *ledger = advice->ledger;

@@ -33,6 +33,7 @@ static struct optimizer_options optimizer_options_of(const char *range)
     return (struct optimizer_options){0};
 }
 
+/* A program may have several; the one with most time is spoken of. */
 struct optimizer_options longest_optimizer(const struct advice_case *advice)
 {
     const struct trace *trace = advice->trace;

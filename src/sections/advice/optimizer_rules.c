@@ -41,6 +41,9 @@ struct optimizer_span {
     int64_t range_ns[2];
 };
 
+/* Small kernels and the idle time between them go where many tensors share a kernel; large
+ * kernels stay, as their bytes must be moved in any case. Kernels come in order of time, so a
+ * step's span ends where the next step's begins. */
 static bool claim_single_kernels(struct advice_case *advice, struct advice_claim *claim,
                                  const char *remedy)
 {
@@ -122,6 +125,7 @@ static void add_pass(struct optimizer_work *work, const struct event *op)
     work->passes[at].duration_ns += op->duration_ns;
 }
 
+/* The outermost operators of the interval: what lies below the one before is part of it. */
 static void count_operators(const struct trace *trace, const struct optimizer_interval *interval,
                             struct optimizer_work *work)
 {
@@ -168,7 +172,8 @@ static int64_t claim_interval(const struct advice_case *advice, struct advice_cl
     return total_ns;
 }
 
-/* The operators of one name that take longest stand for what a fused one takes. */
+/* The operators of one name that take longest stand for what a fused one takes. Spread over the
+ * steps in proportion, since operators were summed over all. */
 static void leave_one_pass(const struct advice_case *advice, struct advice_claim *claim,
                            const struct optimizer_work *work)
 {

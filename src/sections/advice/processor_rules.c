@@ -47,7 +47,10 @@ static int64_t of_other_threads_ns(const struct processor_time *time)
 }
 
 /* Time in which no thread of the process had anything to do, in stretches of 1 ms and more: it lies
- * where nothing is recorded, as far as that reaches. */
+ * where nothing is recorded, as far as that reaches. What is left of the wall clock after the
+ * thread's own CPU time, its waiting for a core, waits that are told elsewhere, and what other
+ * threads did: each is taken off whole, so this is a lower bound. Its mean per voluntary switch
+ * tells long sleeps from short waits. */
 static int64_t long_sleep_ns(const struct advice_case *advice, const struct step_ledger *step,
                              const struct processor_time *time)
 {
@@ -67,6 +70,7 @@ static int64_t sure_sleep_ns(const struct step_ledger *step, const struct proces
     return unexplained_ns(step) - time->thread_cpu_ns - waited_ns(time);
 }
 
+/* The larger of two lower bounds is a lower bound, too. */
 static int64_t slept_ns(const struct advice_case *advice, uint32_t index)
 {
     const struct step_ledger *step = &advice->ledger->steps[index];
@@ -122,6 +126,8 @@ bool check_sleeping(struct advice_case *advice, struct advice_claim *claim)
     return true;
 }
 
+/* Of the scheduler's run-queue delay (/proc/<pid>/schedstat), which counts time ready without
+ * a core. */
 bool check_shared_machine(struct advice_case *advice, struct advice_claim *claim)
 {
     int64_t switches = 0, process_ns = 0;

@@ -43,6 +43,9 @@ static int64_t program_end_ns(const struct trace *trace, const struct step_windo
     return end_ns;
 }
 
+/* The profiler stops within the last marked step. What follows the program's last event,
+ * beyond the tail that other steps have, is the recording's. Needs other steps to know that
+ * tail, and a window that ends with its mark. */
 void find_recording_end(const struct advice_case *advice, int64_t range_ns[2])
 {
     const struct ledger *ledger = advice->ledger;
@@ -77,6 +80,7 @@ bool is_profilers_work(const char *name)
     return !is_module_loading(name) && !strstr(name, "Command Buffer Full");
 }
 
+/* Half of the call is enough: overhead events are shorter than the call that they hold up. */
 bool is_held_by_profiler(const struct advice_case *advice, const struct event *call)
 {
     const struct host_call_list *list = &advice->calls.lists[CALLS_OVERHEAD];

@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* Deviation is from the median step, by median and MAD (measure_step_spread), so one slow step
+ * does not hide itself in the mean. A last step that is long by the recording's end is none. */
 bool check_step_outliers(struct advice_case *advice, struct advice_claim *claim)
 {
     const struct ledger *ledger = advice->ledger;

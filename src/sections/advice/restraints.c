@@ -18,6 +18,7 @@ bool forbids_lone_rank(const struct advice_case *advice, const struct restraint_
     return advice->has_other_ranks;
 }
 
+/* Compute capability 8.0 (Ampere) is the first with TF32. */
 bool forbids_tf32(const struct advice_case *advice, const struct restraint_subject *subject)
 {
     enum { AMPERE = 8 };
@@ -69,6 +70,8 @@ bool forbids_python(const struct advice_case *advice, const struct restraint_sub
     return !has_torch_kernel(trace);
 }
 
+/* While a graph is captured the device gets nothing, and launches cost what they cost: that is
+ * the capture's finding. */
 bool forbids_launch_bound(const struct advice_case *advice, const struct restraint_subject *subject)
 {
     int64_t capture_ns = 0, idle_ns = 0;
@@ -100,7 +103,8 @@ static bool is_model_work(const struct advice_case *advice, const struct event *
             strstr(trace_text(advice->trace, event->name), "Launch"));
 }
 
-/* On any thread: the backward runs on one of its own. */
+/* On any thread: the backward runs on one of its own. Per thread by binary search, then within
+ * the range only. */
 bool forbids_logging(const struct advice_case *advice, const struct restraint_subject *subject)
 {
     const struct trace *trace = advice->trace;

@@ -36,7 +36,8 @@ struct products {
 };
 
 /* The first size along the last two dimensions of a tensor that is no multiple of 16 bytes; 0: all
- * are. */
+ * are. 16 bytes are what tensor cores' loads need (NVIDIA's "Matrix Multiplication Background"):
+ * 8 numbers of 16 bits. Small sizes are left out: padding them would cost more. */
 static int64_t odd_size_of(const struct op_call *call)
 {
     for (uint32_t i = 0; i < call->argument_count; i++) {
@@ -107,6 +108,8 @@ static bool describe_product(const struct advice_case *advice, const struct matr
     return true;
 }
 
+/* Sorted so that the peers of a product, of one format, one bound and similar FLOPs, are a
+ * range: two binary searches and two prefix sums give their work and time. */
 static int compare_products(const void *left, const void *right)
 {
     const struct product *a = left, *b = right;
@@ -120,6 +123,8 @@ static int compare_products(const void *left, const void *right)
     return (a->call->op > b->call->op) - (a->call->op < b->call->op);
 }
 
+/* Prefix sums over aligned products only: work_before[to] - work_before[from] is the sum over
+ * a range in O(1). */
 static void collect_products(struct products *all, const struct advice_case *advice)
 {
     const struct matrix_calls *calls = &advice->efficiency->calls;
@@ -217,6 +222,7 @@ static bool is_of_attention(const struct advice_case *advice, const struct produ
            SCORES_NOT_USED;
 }
 
+/* O(n log n) for the sort, O(log n) for each product. */
 bool check_misaligned_shapes(struct advice_case *advice, struct advice_claim *claim)
 {
     const struct product *most_expensive = NULL;

@@ -11,6 +11,7 @@ struct first_use_sum {
     const struct event *longest;
 };
 
+/* A call that the profiler itself held up says nothing of first uses. */
 static struct first_use_sum claim_first_uses(struct advice_case *advice, struct advice_claim *claim)
 {
     struct first_use_sum sum = {.count = 0};

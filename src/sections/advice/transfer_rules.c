@@ -53,7 +53,8 @@ static int hidden_percent(const struct ledger *ledger)
     return all_ns ? (int)(100.0 * (double)hidden_ns / (double)all_ns + 0.5) : 0;
 }
 
-/* The messages are far too small for the time they take. */
+/* The messages are far too small for the time they take. At a rate below any link's the time is
+ * not the message's: someone was waited for. */
 static bool is_waiting(const struct message_sum *sum)
 {
     int64_t time_us = sum->duration_ns / 1000;
@@ -127,6 +128,7 @@ static const char *communication_evidence(const struct advice_case *advice,
                           format_time(sum->duration_ns / sum->count).text, size, percent);
 }
 
+/* The kind with most time gives the remedy. */
 bool check_exposed_communication(struct advice_case *advice, struct advice_claim *claim)
 {
     struct message_sum sums[COLLECTIVE_KIND_COUNT] = {0};
@@ -188,6 +190,7 @@ static void transfer_add_copy(const struct advice_case *advice, struct copy_sum 
     }
 }
 
+/* Only time without any kernel is a loss: copies beside kernels cost nothing. */
 static struct copy_sum claim_copies(const struct advice_case *advice, struct advice_claim *claim,
                                     bool of_pageable)
 {
@@ -339,6 +342,8 @@ static const char *longest_copies_text(const struct advice_case *advice)
         format_bytes_per_second((double)sum.bytes * 1e9 / (double)sum.sized_ns).text);
 }
 
+/* Copies with the engine full are no gap that better overlap would fill: the two rules exclude
+ * each other (check_exposed_copies). */
 bool check_busy_with_copies(struct advice_case *advice, struct advice_claim *claim)
 {
     const struct ledger *ledger = advice->ledger;

@@ -45,6 +45,7 @@ static bool is_same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+/* By texts, which come from several pools, so ids cannot be compared. */
 static bool is_same_site(const struct advice_case *advice, const struct call_site *a,
                          const struct call_site *b)
 {
@@ -55,6 +56,7 @@ static bool is_same_site(const struct advice_case *advice, const struct call_sit
            (a->operation || host[a->event].name == host[b->event].name);
 }
 
+/* Beyond CALL_SITES_MAX places are left out: the busiest come first in any step. */
 static void add_site(struct costly_calls *calls, const struct advice_case *advice,
                      const struct call_site *site, int64_t idle_ns)
 {
@@ -155,7 +157,8 @@ static bool does_work_itself(const char *call)
 /* Where the idle time lies that `call` is to blame for. The device ran dry while the call waited:
  * all of the gap, for the host could not launch ahead; and before it what is idle in a call that
  * waits for nothing but its own work. It was idle before, or works when the call returns: what is
- * idle in the call itself. False where the thread is loading data. */
+ * idle in the call itself. False where the thread is loading data. class_timeline_at finds what
+ * the device does when the call returns; an empty mask there means that it ran dry. */
 static bool find_blamed_range(const struct advice_case *advice, uint32_t call, int64_t range_ns[2])
 {
     const struct class_timeline *timeline = &advice->ledger->timeline;
@@ -188,7 +191,9 @@ static int compare_calls(const void *left, const void *right)
     return (a->place > b->place) - (a->place < b->place);
 }
 
-/* No moment is claimed twice, whatever number of calls lie in a gap: the first takes it. */
+/* No moment is claimed twice, whatever number of calls lie in a gap: the first takes it. Sorted
+ * by start over all threads, then one pass: `claimed_until_ns` keeps a gap from being claimed by
+ * two calls. */
 static void claim_sync_gaps(struct advice_case *advice, struct advice_claim *claim,
                             int64_t *idle_ns)
 {
@@ -356,6 +361,8 @@ static const char *waits_text(const struct advice_case *advice, struct costly_ca
     return text;
 }
 
+/* Costs first by gaps, which can be shown, then corrected by the replay. Evidence names the
+ * calls with most idle time, or where the gain is mostly behind them those that take longest. */
 bool check_synchronisation(struct advice_case *advice, struct advice_claim *claim)
 {
     const struct host_call_list *list = &advice->calls.lists[CALLS_SYNC];
@@ -558,7 +565,7 @@ static bool claim_overhead(struct advice_case *advice, struct advice_claim *clai
 }
 
 /* Idle time at the end of the recording, where that is more than what the profiler recorded of its
- * own work. */
+ * own work. The larger of two explanations of the same idle time is told, not both. */
 static bool claim_recording_end(struct advice_case *advice, struct advice_claim *claim)
 {
     int64_t recorded_ns = claim_total_ns(advice, claim);

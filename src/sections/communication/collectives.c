@@ -25,6 +25,8 @@ struct collective_groups {
     struct tally all;
 };
 
+/* Sizes of one power of two share a row: buckets differ in a few bytes, and a row for each
+ * would hide what they have in common. */
 static void add_collective(struct collective_groups *groups, const struct trace *trace,
                            uint32_t index)
 {
@@ -97,6 +99,9 @@ static void collectives_collect(struct collective_groups *groups,
            METRIC_UNIT(COLLECTIVE_KIND), PRIORITY_FOR_PROGRAMS, BAR_NONE,                          \
            value_text(collective_kind_key(call->kind)))
 
+/* Bus bandwidth is defined as in nccl-tests (doc/PERFORMANCE.md): algorithm bandwidth times
+ * what each link carries, such as 2(n-1)/n for an all-reduce; so it compares with the
+ * hardware's. Kinds whose factor hangs on n need the group's size. */
 static void collectives_fill_row(struct value *cells, const struct collective_group *group,
                                  int64_t all_ns, const struct recorder_words *words)
 {

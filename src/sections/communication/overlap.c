@@ -14,6 +14,8 @@ struct overlap_times {
     int64_t hidden_copy_ns; /* ... while a kernel of any kind runs */
 };
 
+/* By union, not by sum: two streams that compute at once count once. Of each stretch the mask
+ * says which kinds run; a stretch is in at most one term of each figure. */
 static void overlap_add_interval(struct overlap_times *times, uint32_t mask, int64_t length_ns)
 {
     const uint32_t communication = 1u << KERNEL_COMMUNICATION;
@@ -34,6 +36,7 @@ static void overlap_add_interval(struct overlap_times *times, uint32_t mask, int
     }
 }
 
+/* Steps come in order, so the cursor only moves on: O(steps log + changes) over all of them. */
 static struct overlap_times measure_step(const struct ledger *ledger,
                                          const struct step_window *window, size_t *cursor)
 {

@@ -86,6 +86,7 @@ static void fill_noise(struct value *cells, const struct measure *measure,
     cells[COLUMN_RATE] = value_number(change->rate);
 }
 
+/* A relative change of a share would be a percentage of a percentage: points are told instead. */
 void add_change_row(struct results *results, struct table *table,
                     const struct run_comparison *comparison, const struct change *change,
                     struct change_label label)

@@ -26,8 +26,8 @@ static const char *movement(struct results *results, const struct change *change
                           time_text(results, change->mean_b), time_text(results, change->mean_a));
 }
 
-/* The largest account whose change is significant and goes in the direction of `sign`; NULL: none.
- */
+/* The largest account whose change is significant and goes in the direction of `sign`; NULL:
+ * none. Changes are sorted by size, so the first that fits is the largest. */
 static const struct change *largest_account(const struct run_comparison *comparison, double sign)
 {
     for (uint32_t i = comparison->first[MEASURE_ACCOUNT];
@@ -62,7 +62,8 @@ static const char *largest_part(struct results *results, const struct run_compar
     return movement(results, &comparison->changes[first]);
 }
 
-/* How far the largest sure change goes. */
+/* How far the largest sure change goes. Above 100 % others went against it; 1.005 is where
+ * rounding would show "100 %". */
 static const char *explain_by(struct results *results, const struct change *cause,
                               const struct change *against, double whole)
 {
@@ -132,6 +133,8 @@ static const char *faster_or_slower(struct results *results,
                           comparison_headline_explain(results, comparison, step));
 }
 
+/* The verdict on the step decides what may be said at all: unknown noise, then noise, then too
+ * small to count, and only then faster or slower. */
 const char *comparison_headline(struct results *results, const struct run_comparison *comparison)
 {
     const struct change *step = find_change(comparison, MEASURE_STEP, "step_time");

@@ -63,6 +63,8 @@ static bool run_has(const struct run_profile *run, const struct subject *subject
     return false;
 }
 
+/* Prefixed names are patterns over many rows; plain ones must be there in one of the runs, and
+ * are looked for in the order of kinds. */
 static bool find_subject(struct subject *subject, const char *name,
                          const struct run_comparison *comparison)
 {
@@ -155,7 +157,7 @@ static bool no_such_name(const struct condition *condition, struct error *error)
 
 /* ---- values ---- */
 
-/* Adds the rows of one run. */
+/* Adds the rows of one run. Summed step by step, so that the noise is that of the sum. */
 static void condition_decide_sum_rows(double *to, double *mean, enum unit *unit,
                                       const struct run_profile *run, const struct subject *subject)
 {
@@ -198,6 +200,7 @@ static bool check_unit(const struct condition *condition, const struct subject_v
                                                      : "a number without a unit, or +3%");
 }
 
+/* From 0 any change is infinite in relation: it exceeds each limit, in its direction. */
 static double observed(const struct condition *condition, const struct subject_values *values)
 {
     double change = values->mean_b - values->mean_a;
@@ -260,6 +263,9 @@ static const char *movement_in_words(struct results *results, const struct condi
                           100 * change / fabs(values->mean_a));
 }
 
+/* A limit on B's value needs no noise: it is met or not. A limit on a change is met only where
+ * it is more than noise, so that CI does not fail at random; what exceeds but is not sure is
+ * undecided. 0.05 is the level of all verdicts of the comparison. */
 static struct condition_outcome condition_decide_check(const struct condition *condition,
                                                        const struct run_comparison *comparison,
                                                        const struct subject_values *values,
@@ -289,6 +295,8 @@ static struct condition_outcome condition_decide_check(const struct condition *c
     return (struct condition_outcome){CONDITION_MET, words};
 }
 
+/* What is not known is undecided and says what would tell, and comes before an unknown name: a
+ * run without FLOPs has no row "mfu", and the name is right all the same. */
 bool condition_decide(const struct condition *condition, const struct run_comparison *comparison,
                       struct results *results, struct condition_outcome *outcome,
                       struct error *error)

@@ -43,6 +43,8 @@ static bool fail_at(const struct condition *condition, const char *place, const 
                      condition->text, (int)(place - condition->text) + 1, place, expected);
 }
 
+/* A sign makes it a change, % of itself a relative one: "-3%" of a share is of itself,
+ * "-3points" of the whole. */
 static bool parse_unit(struct condition *condition, const char *name, bool has_sign,
                        struct error *error)
 {
@@ -59,7 +61,8 @@ static bool parse_unit(struct condition *condition, const char *name, bool has_s
     return fail_at(condition, name, units_accepted, error);
 }
 
-/* "+3%", "-2points", "200ms" */
+/* "+3%", "-2points", "200ms" A sign against the comparison could be met by no change anyone
+ * means: "mfu>-3%". */
 static bool parse_limit(struct condition *condition, const char *text, struct error *error)
 {
     bool has_sign = *text == '+' || *text == '-';

@@ -37,6 +37,7 @@ static bool goes_along(const struct change *change, double factor)
     return way * (factor - 1) > 0 && fabs(way) >= fabs(factor - 1) / 3;
 }
 
+/* By their time in A, so that many short kernels do not outvote the long ones. */
 static struct changed_alike measure_changed_alike(const struct run_comparison *comparison)
 {
     bool on_host = comparison->a->is_cpu_only || comparison->b->is_cpu_only;
@@ -72,7 +73,9 @@ struct account_change {
     int64_t b_ns;
 };
 
-/* Means of all accounts that add up to the mean of the step, which is returned. */
+/* Means of all accounts that add up to the mean of the step, which is returned. Each mean
+ * rounded by itself would miss the step's mean by some nanoseconds: apportion gives the rest to
+ * the largest remainders, so the parts sum exactly. */
 static int64_t collect_means(int64_t *means, const struct run_profile *profile)
 {
     int64_t sums[ACCOUNT_COUNT] = {0};
@@ -198,6 +201,7 @@ static void add_account_row(struct waterfall *fall, const struct account_change 
     fill_verdict(cells, find_change(fall->comparison, MEASURE_ACCOUNT, account->key));
 }
 
+/* The invariant holds by construction: both columns sum to their step. */
 static void add_waterfall(struct results *results, struct section *section,
                           const struct run_comparison *comparison)
 {

@@ -32,7 +32,8 @@ static int compare_sizes(const void *a, const void *b)
     return *left < *right ? -1 : *left > *right;
 }
 
-/* Rows of depth 0, the largest first; free() them. */
+/* Rows of depth 0, the largest first; free() them. A kernel that is part of a sum stands below
+ * it, and not as a row of its own. */
 static const struct change **list_rows(const struct run_comparison *comparison,
                                        const struct comparison_view *view, size_t *count)
 {

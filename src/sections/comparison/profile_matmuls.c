@@ -13,6 +13,7 @@ struct product_name {
     char characters[160];
 };
 
+/* The smaller outer size first: A by B and its transpose are one product. */
 static bool name_product(struct product_name *name, struct op_call *call, const struct trace *trace,
                          const struct event *op)
 {

@@ -22,7 +22,7 @@ static struct measure *measure_of_module(struct module_walk *walk, uint32_t modu
 }
 
 /* To the module alone; it and those that it is in get a measure. `step`: where the time lies, or
- * NO_STEP. */
+ * NO_STEP. Measures move when one is added, so their places are kept, not pointers. */
 static void profile_modules_add_time(struct module_walk *walk, uint32_t module, uint32_t step,
                                      int64_t time_ns)
 {
@@ -40,7 +40,8 @@ static void profile_modules_add_time(struct module_walk *walk, uint32_t module, 
     *value = plus(*value, time_ns);
 }
 
-/* Each module's time to the one that it is in: the innermost first. */
+/* Each module's time to the one that it is in: the innermost first. Innermost first, so each
+ * module's sum is whole when it goes to the one around it: one pass. */
 static void add_time_of_children(struct module_walk *walk)
 {
     const struct module_tree *tree = &walk->source->costs->tree;

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps whose end was recorded; all where none is. */
+/* Steps whose end was recorded; all where none is. A step that was cut would seem faster than it
+ * is; where all are cut they are all there is. */
 static uint32_t *profile_trace_choose_steps(struct run_profile *profile,
                                             const struct ledger *ledger)
 {
@@ -66,7 +67,8 @@ static void profile_trace_add_accounts(struct run_profile *profile, const struct
     }
 }
 
-/* A part of the step as a share of it, without its whole. */
+/* A part of the step as a share of it, without its whole. Kept as part and whole: the mean of
+ * shares is the sum of parts over the sum of wholes, not the mean of quotients. */
 static struct measure *share(struct run_profile *profile, const char *name, const char *title)
 {
     struct measure *measure = titled(profile, MEASURE_WORK, name, title, UNIT_FRACTION);

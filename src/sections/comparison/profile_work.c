@@ -139,6 +139,8 @@ static bool is_step_mark(const struct trace *trace, const struct event *event)
     return has_prefix(trace_text(trace, event->name), "ProfilerStep#");
 }
 
+/* Own time, without what is recorded inside: else an operator would count again in each one
+ * around it. */
 static void profile_work_add_host_events(struct work_walk *walk)
 {
     const struct trace *trace = walk->source->trace;

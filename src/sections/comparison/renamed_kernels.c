@@ -41,6 +41,8 @@ static void sum_up(struct run_profile *profile, const struct run_profile *other)
             renamed_kernels_add_to_sum(profile, i);
 }
 
+/* Kernels have other names on another device or version; the operator that launches them and
+ * the kind of work do not. Sums by these two are compared instead, where kernels stand alone. */
 void match_renamed_kernels(struct run_profile *a, struct run_profile *b)
 {
     sum_up(a, b);

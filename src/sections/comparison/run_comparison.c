@@ -55,6 +55,10 @@ static double resemblance(const double *values, size_t count, double mean, doubl
     return fmin(fmax(found, 0), 0.9);
 }
 
+/* Yuen (1974): the mean without a fifth at either end, and its error by winsorized squares, in
+ * which what is cut off counts as the nearest kept. Steps that resemble the one before hold
+ * less than their number says: n(1-r)/(1+r) is the effective number for a first-order
+ * autoregression. */
 struct step_sample measure_step_sample(const double *values, size_t count)
 {
     double *work = require_memory(calloc(2 * count + 1, sizeof *work));
@@ -132,6 +136,7 @@ static double incomplete_beta(double a, double b, double x)
     return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
+/* P(|T| > t) = I_(v/(v+t^2))(v/2, 1/2), two-sided (Abramowitz and Stegun 26.7.1). */
 double student_tail(double t, double freedom)
 {
     if (isinf(t))
@@ -199,6 +204,7 @@ static size_t kept_of(size_t count)
     return count - 2 * (count / TRIMMED_OF);
 }
 
+/* The standard error falls with the root of the steps that count. */
 static struct step_sample with_steps(const struct step_sample *sample, size_t count)
 {
     struct step_sample longer = *sample;
@@ -242,6 +248,8 @@ static int compare_chances(const void *a, const void *b)
     return (left->chance > right->chance) - (left->chance < right->chance);
 }
 
+/* Benjamini and Hochberg (1995): p * n / rank, made monotone from the largest down. Of the
+ * rows called changed at 5 %, 5 % at most are none, on average. */
 void correct_for_many(double *chances, size_t count)
 {
     struct ranked_chance *ranked = require_memory(calloc(count + 1, sizeof *ranked));
@@ -369,6 +377,7 @@ static bool is_comparable(const struct run_comparison *comparison, const struct 
     return !is_zero(comparison->a, a) || !is_zero(comparison->b, b);
 }
 
+/* Each measure of A with its like in B, then those of B alone: every measure once. */
 static uint32_t collect_changes(struct run_comparison *comparison)
 {
     const struct run_profile *a = comparison->a, *b = comparison->b;
@@ -410,6 +419,8 @@ static bool run_comparison_is_asked(const struct change *change, enum row_family
            !is_the_same(&change->noise);
 }
 
+/* Families are corrected apart, so that hundreds of kernels do not drown the accounts; scaling
+ * by the family's chance makes one limit hold for all. */
 static void correct_family(struct change *changes, uint32_t count, enum row_family family)
 {
     double *chances = require_memory(calloc(count + (size_t)1, sizeof *chances));
@@ -427,7 +438,8 @@ static void correct_family(struct change *changes, uint32_t count, enum row_fami
     free(chances);
 }
 
-/* Means and trimmed means must agree on the direction: a change of one odd step is none. */
+/* Means and trimmed means must agree on the direction: a change of one odd step is none. Sure is
+ * not the same as large: with many steps a change of 0.1 % is sure, and means nothing. */
 static bool is_large_enough(const struct run_comparison *comparison, const struct change *change)
 {
     double difference = change->mean_b - change->mean_a;
@@ -448,6 +460,7 @@ static bool is_large_enough(const struct run_comparison *comparison, const struc
     return fabs(difference) >= comparison->options.least_change * larger;
 }
 
+/* In this order: what is not known, the same, noise, too small; what is left is a change. */
 static enum change_verdict run_comparison_check(const struct run_comparison *comparison,
                                                 const struct change *change)
 {
@@ -466,6 +479,8 @@ static enum change_verdict run_comparison_check(const struct run_comparison *com
     return change->mean_b < change->mean_a ? CHANGE_LESS : CHANGE_MORE;
 }
 
+/* Asked only where the difference is large enough to matter: with enough steps any difference
+ * becomes sure. Bounded, so that no one is sent to record for hours. */
 size_t steps_that_would_tell(const struct run_comparison *comparison, const struct change *step)
 {
     uint32_t most = comparison->a->step_count > comparison->b->step_count
@@ -485,6 +500,8 @@ size_t steps_that_would_tell(const struct run_comparison *comparison, const stru
                                                                         : STEPS_ASKED_MAX);
 }
 
+/* By kind, so that each kind is a range (first[kind]), then by size; names make the order the
+ * same in each run. */
 static int compare_changes(const void *left, const void *right)
 {
     const struct change *a = left;
@@ -538,6 +555,7 @@ const struct change *find_change(const struct run_comparison *comparison, enum m
     return NULL;
 }
 
+/* Verdicts are listed from what is not known to what is sure. */
 bool change_is_significant(const struct change *change)
 {
     return change->verdict >= CHANGE_LESS;

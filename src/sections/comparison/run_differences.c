@@ -110,7 +110,8 @@ static bool differ(const char *a, const char *b)
     return a && b && strcmp(a, b) != 0;
 }
 
-/* Two means that are further apart than rounding and chance make them. */
+/* Two means that are further apart than rounding and chance make them. 1 %: mean FLOPs of equal
+ * runs differ by less where lengths of sequences vary. */
 static bool means_differ(const struct run_profile *a, const struct run_profile *b, const char *name)
 {
     const struct measure *one = profile_find(a, MEASURE_WORK, name, "");
@@ -220,6 +221,8 @@ static bool warn_of_compiler(const struct runs_table *runs, const struct run_com
     return true;
 }
 
+/* The first that applies: parameters are proof, modules nearly so, FLOPs and batches may have
+ * other causes. */
 static void warn_of_model(const struct runs_table *runs, const struct run_profile *a,
                           const struct run_profile *b)
 {
@@ -250,6 +253,7 @@ static void warn_of_model(const struct runs_table *runs, const struct run_profil
              "their samples or tokens per step differ by more than 1 %", "compare time per token");
 }
 
+/* A compiled run lacks modules by itself, which is no other model: so that is asked first. */
 struct section *describe_runs(struct results *results, const struct run_comparison *comparison)
 {
     struct runs_table runs = {.results = results};

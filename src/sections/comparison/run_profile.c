@@ -29,6 +29,8 @@ static uint32_t new_measure(struct run_profile *profile)
     return profile->count++;
 }
 
+/* The key has 6 bits of kind and 29 of each name: more names than that would be a trace of
+ * gigabytes of names. */
 struct measure *profile_measure(struct run_profile *profile, enum measure_kind kind,
                                 const char *name, const char *detail)
 {
@@ -115,7 +117,8 @@ static bool all_have(const struct alignment *alignment, int64_t number)
     return true;
 }
 
-/* Steps of the first rank that all have; `most` is room enough for each rank. */
+/* Steps of the first rank that all have; `most` is room enough for each rank. Ranks may have
+ * recorded different steps; those that all have are compared. */
 static void align_by_number(struct alignment *alignment, uint32_t most)
 {
     const struct run_profile *first = alignment->ranks[0];
@@ -130,6 +133,8 @@ static void align_by_number(struct alignment *alignment, uint32_t most)
     }
 }
 
+/* Numbers that do not meet at all count from another start on each rank: then the first is the
+ * first. */
 static void align_by_order(struct alignment *alignment, uint32_t most)
 {
     alignment->step_count = most;
@@ -148,6 +153,8 @@ static void run_profile_add_row(int64_t *to, const int64_t *from, const uint32_t
         to[i] = plus(to[i], from[steps[i]]);
 }
 
+/* Summed over ranks, and divided by their number where it is read (measure_at): a rank without
+ * the kernel counts as 0. */
 static void add_measure(struct run_profile *run, const struct measure *from, const uint32_t *steps)
 {
     struct measure *to = profile_measure(run, from->kind, from->name, from->detail);

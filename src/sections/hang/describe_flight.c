@@ -36,6 +36,7 @@ static bool follows_from_mismatch(const struct flight_view *view, const struct f
     return false;
 }
 
+/* A mismatch goes before what hangs: ranks that call different operations hang because of it. */
 const char *flight_headline(struct results *results, const struct flight_view *view)
 {
     if (view->mismatches->count > 0)
@@ -296,7 +297,8 @@ static const char *state_name(enum flight_state state)
     return names[state];
 }
 
-/* The first operation that is not complete; NULL where all are. */
+/* The first operation that is not complete; NULL where all are. "coalesced" stands for a group
+ * of calls, which have entries of their own. */
 static const struct flight_entry *first_open(const struct flight_dumps *dumps,
                                              const struct flight_dump *dump)
 {
@@ -392,7 +394,8 @@ static void add_ranks(struct results *results, struct section *section,
     COLUMN("last_recorded", "to #", UNIT_COUNT, 0, BAR_NONE,                                   \
            call != first ? value_count(view->join->calls[call - 1].sequence) : value_none())
 
-/* Lowest and highest number that the ranks of each group have called. */
+/* Lowest and highest number that the ranks of each group have called. Calls are sorted by group,
+ * so one walk finds each group's stretch. */
 static void add_groups(struct results *results, struct section *section,
                        const struct flight_view *view)
 {

@@ -40,7 +40,8 @@ static void live_tell(struct live_page *page, const char *what, const char *evid
 
 /* ---- step records --------------------------------------------------------------------------- */
 
-/* How long no rank has ended a step, of those that live; -1: not known. */
+/* How long no rank has ended a step, of those that live; -1: not known. The least of all ranks:
+ * one that still ends steps shows that the job lives. */
 static int64_t quiet_ns(const struct live_job *job)
 {
     int64_t least = -1;
@@ -200,6 +201,9 @@ static bool has_ranks_behind(const struct ras_communicator *communicator)
     return false;
 }
 
+/* Lost ranks first; then, of communicators in which nothing was called between two looks, who
+ * is behind. A communicator that moves has ranks behind at any moment, and that is no hang.
+ * What the answer does not name is told only where nothing better is. */
 static void tell_communicators(struct live_page *page)
 {
     const struct live_job *job = page->job;
@@ -249,6 +253,8 @@ static int64_t newest_step(const struct live_job *job)
     return newest;
 }
 
+/* A rank is stale by its own usual step time (live_rank_is_stale). Only where others are ahead
+ * is it known who holds up whom: with collectives in each step all stand still together. */
 static void tell_steps(struct live_page *page)
 {
     const struct live_job *job = page->job;
@@ -431,6 +437,7 @@ static void add_sources(struct live_page *page)
                          "NCCL 2.28.7 and later answer in JSON", NULL);
 }
 
+/* NCCL's word first, as it names the operation; step records say only since when. */
 void describe_live_job(struct results *results, const struct live_job *job, uint32_t top)
 {
     struct live_page page = {.results = results, .job = job};

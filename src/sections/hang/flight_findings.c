@@ -92,7 +92,8 @@ static const char *last_seen(struct results *results, const struct flight_view *
                           time ? time : "", place ? ", " : "", place ? place : "");
 }
 
-/* How long before the newest record of all the wait began. */
+/* How long before the newest record of all the wait began. Against the newest record of all
+ * dumps, not the present: dumps may be read days later. */
 static const char *wait_text(struct results *results, const struct flight_view *view,
                              const struct flight_stall *stall)
 {
@@ -117,6 +118,8 @@ static const char *held_text(struct results *results, const struct flight_cause 
 
 /* ---- causes ---- */
 
+/* A rank without a dump may have crashed; one with a dump that never called may have hung
+ * elsewhere: the two ask for different steps. */
 static struct finding stopped_finding(struct results *results, const struct flight_view *view,
                                       const struct flight_cause *cause)
 {
@@ -175,6 +178,8 @@ static struct finding cycle_finding(struct results *results, const struct flight
     };
 }
 
+/* Whether the kernels had started separates a device that is busy with something else from a
+ * network that does not deliver. */
 static struct finding stuck_finding(struct results *results, const struct flight_view *view,
                                     const struct flight_cause *cause)
 {

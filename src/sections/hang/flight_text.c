@@ -17,6 +17,7 @@ static size_t range_end(const uint32_t *ranks, size_t count, size_t begin)
     return end;
 }
 
+/* Ranks are sorted, so runs of them are one range each. */
 const char *flight_rank_list(struct results *results, const uint32_t *ranks, size_t count)
 {
     const char *list = "";
@@ -64,6 +65,8 @@ const char *flight_group_text(struct results *results, const struct flight_dumps
                           flight_ranks_text(results, found->ranks, found->rank_count));
 }
 
+/* Sends have no number of their own: who sends to whom names them. Ranks within a group are
+ * turned into those of the job. */
 const char *flight_operation_text(struct results *results, const struct flight_dumps *dumps,
                                   const struct flight_entry *entry)
 {
@@ -99,6 +102,8 @@ static const char *with_folders(const char *frame, size_t length, int folders)
     return begin;
 }
 
+/* The innermost frame outside of PyTorch is where the program called; where there is none, the
+ * innermost. */
 const char *flight_place_text(struct results *results, const struct flight_dumps *dumps,
                               const struct flight_entry *entry, int folders)
 {

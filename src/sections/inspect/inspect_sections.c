@@ -155,6 +155,8 @@ static void inspect_sections_add_damage(struct results *results, struct section 
                             results_text(results, read->damages[i].message), NULL);
 }
 
+/* Each is a counter that the reader raised where it had to set something aside: what is not
+ * listed was read as it stands. */
 static void add_oddities(struct results *results, struct section *section,
                          const struct trace *trace)
 {

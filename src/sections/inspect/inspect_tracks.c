@@ -23,6 +23,7 @@ struct track_summary {
     int64_t covered_ns; /* at least one event was open */
 };
 
+/* The union of a track's events: what is covered already counts once, as events come by start. */
 static void inspect_tracks_take_event(struct track_summary *summary, const struct event *event)
 {
     int64_t end_ns = event_end_ns(event);
@@ -135,6 +136,8 @@ struct interval_list {
     size_t count;
 };
 
+/* Joined on the way where events come in order, which keeps the list short: a track of a
+ * million nested events is a few stretches. */
 static void inspect_tracks_add_interval(struct interval_list *list, int64_t start_ns,
                                         int64_t end_ns, bool may_join)
 {
@@ -191,7 +194,8 @@ static int inspect_tracks_longest_first(const void *a, const void *b, void *argu
     return inspect_tracks_by_start(a, b, argument);
 }
 
-/* The stretches between those of `recorded`, which is sorted by start on the way. */
+/* The stretches between those of `recorded`, which is sorted by start on the way. Sorted by
+ * start, then one pass with the end of what is covered so far. O(n log n). */
 static struct interval_list gaps_between(struct interval_list *recorded)
 {
     struct interval_list gaps = {0};

@@ -64,6 +64,8 @@ static struct value known_time(bool is_known, int64_t ns)
     return is_known ? value_time_ns(ns) : value_not_known("needs time stamps in the log");
 }
 
+/* What a log cannot tell is "not known", never 0: an attempt without times is not one that
+ * took none. */
 static void ettr_attempts_fill_row(const struct ettr_page *page, struct value *cells, size_t index)
 {
     const struct job_attempt *attempt = &page->job->attempts[index];

@@ -87,7 +87,8 @@ static bool is_about(const char *entry, size_t subject)
     return false;
 }
 
-/* What most entries are about, where it is more than two. */
+/* What most entries are about, where it is more than two. By words, since entries are prose:
+ * hence only the subject of most entries, and from three on. */
 static void add_subject(const struct ettr_page *page, struct section *section)
 {
     size_t counts[SUBJECT_COUNT] = {0}, most = 0;

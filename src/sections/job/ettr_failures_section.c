@@ -78,6 +78,9 @@ static const char *what_is_missing(const struct job_failures *failures)
     return failures->restarts == 0 ? "no restart was seen" : "needs the length of checkpoints";
 }
 
+/* sqrt(2 * checkpoint / rate) is Young's (1974) first-order optimum. Around it the curve is
+ * flat, so an interval within half of it, or one that changes no digit that is shown, is not
+ * worth changing. */
 static void find_better_interval(const struct ettr_page *page, struct section *section, double best)
 {
     const struct ettr_model *model = &page->failures->model;

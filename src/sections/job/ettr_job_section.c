@@ -86,7 +86,8 @@ static bool are_skipped_known(const struct ettr_page *page)
     return true;
 }
 
-/* What is missing for this account; NULL: nothing. */
+/* What is missing for this account; NULL: nothing. 0 seconds and "not told" look the same in the
+ * sums; which one it is depends on what the log has lines for. */
 static const char *what_account_needs(const struct ettr_page *page, enum job_account account)
 {
     if (page->accounts->ns[account] > 0)
@@ -123,7 +124,8 @@ static void add_account(const struct ettr_page *page, struct table *table, enum 
     cells[COLUMN_SHARE] = value_fraction(share_of_job_account(page->accounts, account));
 }
 
-/* Of the time of startups: loading checkpoints, where the log tells. */
+/* Of the time of startups: loading checkpoints, where the log tells. Part of startup, so it is a
+ * line below that one and adds nothing to the sum. */
 static void add_restore(const struct ettr_page *page, struct table *table)
 {
     struct value *cells;
@@ -249,6 +251,8 @@ static void add_span_of_time(const struct ettr_page *page, struct section *secti
                      : value_time_ns(end_ns - start_ns));
 }
 
+/* ETTR as Meta's "Revisiting Reliability" (2024) and MegaScale define it: productive over all
+ * time. It is told only where all of the job's time is. */
 struct section *describe_job(const struct ettr_page *page)
 {
     struct section *section = section_new(

@@ -60,7 +60,9 @@ static void scale_classes(struct step_ledger *step, const struct job_windows *wi
         step->class_ns[c] += shares[c];
 }
 
-/* All kept steps as one: list_ledger_rows then makes of it what a report shows of a trace. */
+/* All kept steps as one: list_ledger_rows then makes of it what a report shows of a trace. One
+ * code makes the rows of a ledger, whether of a trace or of a whole job, so both have the same
+ * accounts. The rest of the matrix time is below the peak, by definition. */
 static size_t scaled_rows(const struct ettr_page *page, struct ledger_row rows[LEDGER_ROWS_MAX])
 {
     const struct kept_parts *kept = page->kept;
@@ -152,6 +154,8 @@ static const char *known_by(uint32_t accounts, const char *key)
     return accounts & (1u << ACCOUNT_IDLE_DATA) ? "" : "recorded steps, scaled";
 }
 
+/* Device-hours of a part are in proportion to its time within its account: devices are known
+ * per attempt, not per kind of work. */
 static void add_ledger(const struct ettr_page *page, struct table *table)
 {
     struct ledger_row rows[LEDGER_ROWS_MAX];

@@ -33,6 +33,7 @@ static void consider(struct loss *worst, struct loss loss)
         *worst = loss;
 }
 
+/* Kept steps are no loss. */
 static void consider_accounts(const struct ettr_page *page, struct loss *worst)
 {
     for (int account = 0; account < JOB_ACCOUNT_COUNT; account++)

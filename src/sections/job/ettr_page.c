@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+/* One file of another clock is enough to say nothing of zones. */
 bool are_job_times_utc(const struct job *job)
 {
     bool is_any = false;
@@ -17,6 +18,7 @@ bool are_job_times_utc(const struct job *job)
     return is_any;
 }
 
+/* Logs without a date count from 1970, those without a year too: the year tells which it was. */
 const char *job_time_text(const struct ettr_page *page, int64_t time_ns)
 {
     time_t seconds = (time_t)(time_ns / 1000000000);
@@ -43,6 +45,8 @@ void add_job_finding(const struct ettr_page *page, struct section *section, bool
             .what = what, .try_this = try_this, .cost_ns = -1, .is_warning = is_warning});
 }
 
+/* By device-time where devices are known: an hour of a thousand devices is not an hour of
+ * eight. */
 double share_of_job_account(const struct job_accounts *accounts, enum job_account account)
 {
     if (accounts->are_devices_known && accounts->total_device_seconds > 0.0)

@@ -52,6 +52,7 @@ static const char *remark_text(const struct ettr_page *page, const struct job_re
     return "";
 }
 
+/* A log of months has thousands of one kind; three show what is meant. */
 static void add_remarks(const struct ettr_page *page, struct section *section)
 {
     size_t known[JOB_STEPS_ARE_LINES + 1] = {0};

@@ -82,6 +82,7 @@ static void add_slow_steps(const struct ettr_page *page, struct section *section
     }
 }
 
+/* Medians of stretches, so that single slow steps are no drift. */
 static void find_drifts(const struct ettr_page *page, struct section *section)
 {
     int known = 0;
@@ -179,6 +180,9 @@ static double mfu_of_windows(const struct kept_parts *kept)
     return known_ns > 0 ? (double)kept->fixed[WINDOW_MODEL].ns / (double)known_ns : 0.0;
 }
 
+/* From the best source to the weakest: the log's FLOP/s over the device's peak, tokens by
+ * --flops-per-token, the recorded steps, and last the log's own figure, whose peak is not
+ * known. */
 static struct value mfu_value(const struct ettr_page *page, const char **note)
 {
     const struct job_rates *rates = page->rates;

@@ -25,7 +25,8 @@ static struct value sums_rate(double amount, double ns, bool is_flops)
 /* ---- roofs ----------------------------------------------------------------------------------- */
 
 /* The least time that the FLOPs take at the peaks, in ns; 0 where a peak is not known. What of 32
- * bits means TF32 or FP32, and FLOPs of no width, are not known. */
+ * bits means TF32 or FP32, and FLOPs of no width, are not known. Widths add up one after the
+ * other: a kernel of two formats takes at least the time of both. */
 static double compute_ns(const struct call_sum *sum, const struct device_peak *device)
 {
     static const enum peak_type types[SUM_WIDTHS] = {PEAK_FP8, PEAK_BF16, PEAK_TYPE_COUNT,
@@ -75,6 +76,7 @@ static size_t longest_kernel(const struct call_sums *sums)
     return longest;
 }
 
+/* A profile of sums cannot tell idle time, and the first sentence must say so. */
 const char *call_sums_headline(struct results *results, const struct call_sums *sums)
 {
     const struct call_sum *all = &sums->sums[0];
@@ -129,7 +131,8 @@ static int sums_compare_times(const void *a, const void *b)
     return left != right ? (left > right ? -1 : 1) : sums_compare_names(a, b);
 }
 
-/* Each kernel once, by time; free() them. */
+/* Each kernel once, by time; free() them. Sorted by name, equal ones merged, then sorted by
+ * time: no map is needed for what is read once. */
 static struct kernel_row *kernels_by_name(const struct call_sums *sums, size_t *count)
 {
     struct kernel_row *rows = zeroed_array(sums->count + 1, sizeof *rows);

@@ -31,7 +31,8 @@ struct compiled_view {
     int64_t in_model_ns; /* and the module */
 };
 
-/* Each event in compiled code, by the event of costs->compiled that it lies in. */
+/* Each event in compiled code, by the event of costs->compiled that it lies in. Climbs from the
+ * launching call to the nearest event that is known: a Triton kernel's launch lies within it. */
 static void add_compiled_device_times(struct compiled_view *view)
 {
     const struct trace *trace = view->input->trace;
@@ -77,6 +78,7 @@ static int compare_compiled_rows(const void *a, const void *b)
     return strcmp(left->call->op, right->call->op);
 }
 
+/* Rows of one call are a list by module: most calls have one. */
 static void add_compiled_row(struct compiled_view *view, const struct compiled_call *call,
                              uint32_t module, int64_t time_ns)
 {

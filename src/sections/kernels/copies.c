@@ -34,6 +34,8 @@ static uint32_t kernel_mask(void)
     return ledger_compute_mask() | 1u << KERNEL_COMMUNICATION;
 }
 
+/* Sizes are summed with the time of those that tell them, so the bandwidth is of the same
+ * copies. */
 static void copies_add_copy(struct copy_groups *groups, const struct analysis_input *input,
                             const struct event *event)
 {

@@ -24,7 +24,7 @@ static struct value gpu_metrics_mean_of(const struct sample_sum *sum, const char
     return sum->count > 0 ? value_number(sum->sum / (double)sum->count) : value_not_known(needs);
 }
 
-/* From the first to the last sample of the whole recording. */
+/* From the first to the last sample of the whole recording. n samples have n - 1 distances. */
 static struct value gpu_metrics_rate_of(const struct series *series)
 {
     double seconds;
@@ -67,6 +67,7 @@ static void gpu_metrics_fill_row(struct results *results, struct value *cells,
     FILL_ROW(cells, BY_METRIC_COLUMNS);
 }
 
+/* Known names first, the others as the file has them. */
 static int gpu_metrics_compare_rows(const void *a, const void *b)
 {
     const struct metric_row *left = a;
@@ -169,6 +170,7 @@ static struct section *metrics_section(struct results *results, const struct ana
                        step_word(input->ledger)));
 }
 
+/* Sampled and counted ones have different meanings, so they are two tables. */
 static struct section *list_metrics(struct results *results, const struct analysis_input *input)
 {
     struct section *section = NULL;

@@ -14,7 +14,8 @@ struct graph_time {
     int64_t costed_ns; /* of operators whose FLOPs or bytes are known */
 };
 
-/* The counted operator that `op` is or lies in, or NO_EVENT. */
+/* The counted operator that `op` is or lies in, or NO_EVENT. A kernel's operator may be an inner
+ * one, whose FLOPs are counted at the outer one (linear and addmm). */
 static uint32_t counted_around(const struct module_costs *costs, uint32_t op)
 {
     while (op != NO_EVENT && costs->counted.states[op] != OP_COUNTED &&
@@ -64,6 +65,8 @@ static const char *captures_text(struct results *results, const struct trace *tr
                                                        graphs->capture_count, path_name(path));
 }
 
+/* Shares are of the replay's time: what graphs are of the device's time is one line of its
+ * own. */
 static void add_graph_numbers(struct results *results, struct section *section,
                               const struct analysis_input *input)
 {

@@ -33,6 +33,8 @@ struct kernel_groups {
     struct tally all;
 };
 
+/* The commonest is kept on the way: counts only grow, so whichever is ahead last is the
+ * commonest. */
 static void count_operator(struct kernel_groups *groups, uint32_t group, const struct trace *trace,
                            uint32_t index)
 {
@@ -49,6 +51,8 @@ static void count_operator(struct kernel_groups *groups, uint32_t group, const s
     }
 }
 
+/* Occupancy is weighted by time, and only over launches that tell it; registers and shared
+ * memory are the largest of any launch, since one name may have several variants. */
 static void kernels_add_kernel(struct kernel_groups *groups, const struct trace *trace,
                                uint32_t index, uint8_t class)
 {

@@ -48,6 +48,7 @@ static int launch_queue_ascending(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
+/* Streams run in order, so arrays are sorted nearly always, and the check is one pass. */
 static void sort_if_needed(int64_t *values, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++)
@@ -57,6 +58,8 @@ static void sort_if_needed(int64_t *values, uint32_t count)
         }
 }
 
+/* A sweep over both sorted arrays: each call adds one, each start up to it takes one off. What
+ * starts at the very time of a call has left the queue. O(n log n) at worst. */
 static int64_t find_max_depth(struct stream_launches *launches)
 {
     int64_t depth = 0, most = 0;
@@ -75,7 +78,8 @@ static int64_t find_max_depth(struct stream_launches *launches)
     return most;
 }
 
-/* The part of [start_ns, end_ns) inside the steps; `step` is the one that holds `end_ns`. */
+/* The part of [start_ns, end_ns) inside the steps; `step` is the one that holds `end_ns`.
+ * Backward from the step that holds the start: waits are short, so few steps are met. */
 static int64_t waiting_inside_ns(const struct ledger *ledger, uint32_t step, int64_t start_ns,
                                  int64_t end_ns)
 {
@@ -92,6 +96,9 @@ static int64_t waiting_inside_ns(const struct ledger *ledger, uint32_t step, int
     return inside_ns;
 }
 
+/* A kernel cannot start before its call: where clocks say so, it starts with it and waits for
+ * nothing. By Little's law the mean queue is the summed waiting time over the time of the
+ * steps. */
 static void launch_queue_add_event(struct stream_queue *queue, struct stream_launches *launches,
                                    const struct analysis_input *input, uint32_t index,
                                    uint32_t step)
@@ -139,7 +146,9 @@ static int by_stream(const void *left, const void *right)
                                   : (a->track > b->track) - (a->track < b->track);
 }
 
-/* Indexes of the ledger's device events, stream by stream; events of track t begin at first[t]. */
+/* Indexes of the ledger's device events, stream by stream; events of track t begin at first[t].
+ * A counting sort by track: two passes over the events, stable, so each stream stays in order of
+ * start. */
 static uint32_t *sort_by_stream(const struct trace *trace, int32_t device, uint32_t *first)
 {
     uint32_t *events = large_array_new(trace->device_count * sizeof *events);

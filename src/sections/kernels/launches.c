@@ -34,7 +34,8 @@ struct launch_statistics {
     int64_t short_kernels; /* ... that run shorter than that call */
 };
 
-/* By string id: the call launches a graph. free() it. */
+/* By string id: the call launches a graph. free() it. Once per name, of which there are few,
+ * instead of a search in each call's text. */
 static bool *find_graph_launch_names(const struct trace *trace)
 {
     size_t count = string_pool_count(&trace->strings);
@@ -45,6 +46,8 @@ static bool *find_graph_launch_names(const struct trace *trace)
     return is_graph_launch;
 }
 
+/* The delay is from the call's start to its first kernel; later kernels of a graph wait for
+ * the ones before them, not for the call. */
 static void add_device_event(struct launch_statistics *statistics, uint32_t index)
 {
     const struct trace *trace = statistics->input->trace;
@@ -82,6 +85,8 @@ static void launches_add_call(struct launch_statistics *statistics, uint32_t ind
     }
 }
 
+/* Device events first, so that for each call it is known what it launched when the calls are
+ * walked. */
 static void launches_collect(struct launch_statistics *statistics)
 {
     const struct trace *trace = statistics->input->trace;

@@ -69,7 +69,9 @@ static bool takes_part(const struct event *event, const bool *is_left_out)
            !is_left_out[event->name];
 }
 
-/* Finds each call's parent: the stack of open calls runs along the parents. */
+/* Finds each call's parent: the stack of open calls runs along the parents. What does not lie
+ * wholly in the innermost open call closes it: so a call that overlaps another has the one
+ * around both as its parent. Each call is opened and closed once: O(n). */
 static void operator_calls_find_parents(struct operator_call *calls, const struct event *events,
                                         uint32_t count, const bool *is_left_out)
 {
@@ -289,6 +291,8 @@ static void close_calls(struct operator_groups *groups, struct thread_walk *walk
             groups->groups[walk->group_of[walk->top]].open--;
 }
 
+/* Self times of all calls add up; totals would count an inner call of the same name twice, so
+ * only the outermost open one adds. */
 static void count_call(struct operator_groups *groups, const struct operator_call *call,
                        uint32_t index, int64_t duration_ns)
 {
@@ -321,6 +325,8 @@ static void operators_make_room(struct thread_walk *walk, uint32_t count)
     walk->group_of = large_array_new(walk->capacity * sizeof *walk->group_of);
 }
 
+/* Runtime calls take part in the nesting, since their time is not the operator's own, and have
+ * no row. */
 static void operators_add_interval(struct operator_groups *groups, struct thread_walk *walk,
                                    struct thread_interval interval)
 {
@@ -436,7 +442,7 @@ static void operators_fill_row(struct results *results, struct value *cells,
 }
 
 /* Operators are ranked by their self time on the device where there is any, else on the host;
- * ranges by total time. */
+ * ranges by total time. As torch sorts its table: by what the operator itself took. */
 static struct tally rank_by(const struct operator_groups *groups,
                             const struct operator_group *group)
 {

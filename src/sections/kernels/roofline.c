@@ -141,7 +141,9 @@ static struct value if_sized(const struct operator_work *row, struct value value
     COLUMN("bandwidth", "memory", UNIT_BYTES_PER_SECOND, 4, BAR_NONE,                              \
            if_sized(row, value_bytes_per_second(roofline_per_second(row->bytes, row->kernel_ns))))
 
-/* True where the operator was faster than its roof. */
+/* True where the operator was faster than its roof. roof = max(FLOPs / peak, bytes / bandwidth)
+ * (Williams, Waterman and Patterson 2009). The peak holds at one clock: at the clock that ran
+ * only the arithmetic's side scales, as memory has a clock of its own. */
 static bool roofline_fill_operator(const struct roofs *roofs, struct value *cells,
                                    const struct operator_work *row)
 {

@@ -162,6 +162,8 @@ static const char *why_narrow_loads(struct results *results, const struct effici
                           ROW_BYTES / bytes, size_remark(results, efficiency, call));
 }
 
+/* Of products of one format and between a quarter and four times the size; the median is not
+ * moved by one that is slow itself. */
 static const char *why_below_peers(struct results *results, const struct efficiency *efficiency,
                                    const struct work_totals *work, uint32_t index)
 {
@@ -240,7 +242,8 @@ static double tensor_core_use_per_second(double amount, int64_t ns)
     return ns > 0 ? amount / ((double)ns / 1e9) : 0;
 }
 
-/* No vector unit of the device reaches this rate in the format; 0: not known. */
+/* No vector unit of the device reaches this rate in the format; 0: not known. FP64 has vector
+ * and matrix rates too near to tell them apart. */
 static double vector_limit(const struct efficiency *efficiency, enum peak_type type)
 {
     double fp32 = efficiency->peaks.peaks[PEAK_FP32];
@@ -250,7 +253,8 @@ static double vector_limit(const struct efficiency *efficiency, enum peak_type t
     return type == PEAK_FP32 || type == PEAK_TF32 ? fp32 : narrow_vector_factor * fp32;
 }
 
-/* Time of products on matrix units whose rate no vector unit reaches. */
+/* Time of products on matrix units whose rate no vector unit reaches. A rate above what any
+ * vector unit reaches can only come from matrix units, whatever the kernel's name says. */
 static int64_t proven_ns(const struct unit_use *use)
 {
     int64_t sum_ns = 0;
@@ -476,6 +480,8 @@ static void add_modules(const struct unit_use *use)
     }
 }
 
+/* Copies are left out of the time: a device that copies is not busy in the sense of this
+ * section. */
 static struct section *measure_unit_use(struct results *results, const struct analysis_input *input)
 {
     struct unit_use use = {.results = results,

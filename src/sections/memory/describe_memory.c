@@ -100,6 +100,8 @@ int64_t memory_most_outside_torch(const struct memory_view *view)
     return most_marked(view, outside_torch);
 }
 
+/* What the allocator keeps and nobody uses is reserve, not demand; outside PyTorch is what the
+ * driver says is used less what PyTorch reserved, known at marks only. */
 static void add_allocator(struct results *results, struct section *section,
                           const struct memory_view *view, int64_t peak_bytes)
 {
@@ -144,7 +146,8 @@ static void add_allocator(struct results *results, struct section *section,
                                        "the device's context, NCCL, other programs"});
 }
 
-/* How much of the activations and gradients has a module's name, or is of the loss. */
+/* How much of the activations and gradients has a module's name, or is of the loss. The loss
+ * lies outside of any module, so it has no name by right and is told apart. */
 static void add_named_share(struct results *results, struct section *section,
                             const struct memory_view *view)
 {
@@ -219,6 +222,8 @@ static struct value alive_at(const struct alive_at_mark *mark, int kind)
     COLUMN("backward_end", "backward end", UNIT_BYTES, 3, BAR_NONE, alive_at(&points[1], kind))   \
     COLUMN("step_end", "step end", UNIT_BYTES, 4, BAR_NONE, alive_at(&points[2], kind))
 
+/* Marks are those of the peak's own step: kinds change from step to step, and the last mark of
+ * a point is the one behind all micro-batches. */
 static void memory_sections_add_kinds(struct results *results, struct section *section,
                                       const struct memory_view *view,
                                       const struct memory_peak *peak)
@@ -248,7 +253,9 @@ static void memory_sections_add_kinds(struct results *results, struct section *s
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* The most alive in each phase of changes [first, last). */
+/* The most alive in each phase of changes [first, last). A phase's peak is the most that was
+ * alive while it allocated; the walk begins at the very first change, since what is alive comes
+ * from there. Recomputation runs inside the backward, so its peak is the backward's, too. */
 static void phase_peaks(const struct memory_view *view, uint32_t first, uint32_t last,
                         int64_t most[MEMORY_PHASE_COUNT])
 {
@@ -347,6 +354,7 @@ static void memory_sections_add_steps(struct results *results, struct section *s
 
 /* ---- timeline -------------------------------------------------------------------------------- */
 
+/* Slices of equal time; the last one takes what rounding leaves. */
 static void add_timeline(struct results *results, struct section *section,
                          const struct memory_view *view, const struct memory_peak *peak)
 {

@@ -19,6 +19,7 @@ struct parts {
     uint32_t count;
 };
 
+/* Blocks from before the recording have no phase, and get a number of their own. */
 static uint64_t part_key(const struct memory_block *block)
 {
     bool is_from_before = block->start_ns == INT64_MIN;
@@ -50,6 +51,8 @@ static void find_parts(struct parts *parts, const struct memory_view *view)
     hash_map_clear(&places);
 }
 
+/* The earlier one first where two are equal: blocks begin at different changes, so the order
+ * is total. */
 static int compare_parts(const void *a, const void *b)
 {
     const struct part *left = a;

@@ -5,7 +5,9 @@
 #include <stddef.h>
 
 /* The part of a device's memory that torch can allocate, as the recording shows it: without what is
- * outside of torch, and with the allocator's reserve. */
+ * outside of torch, and with the allocator's reserve. A peak of tensors needs more than its
+ * bytes of reserve, by the ratio that the recording shows; fragmentation of another batch is not
+ * known, and taken as the same. */
 static int64_t usable_bytes(const struct memory_fit_view *view)
 {
     int64_t bytes = view->budget_bytes;
@@ -20,6 +22,7 @@ static int64_t usable_bytes(const struct memory_fit_view *view)
     return bytes;
 }
 
+/* Searches stop at 2^29: what fits that many does not grow with it. */
 static struct value memory_fit_answer(int64_t most)
 {
     return most >= 1 << 29 ? value_not_known("no limit is found: it does not grow with it")
@@ -86,6 +89,8 @@ struct fit_limit {
     int64_t sample_bytes;
 };
 
+/* What is not fixed is shared among samples, so that the growth per sample is that of the
+ * phase in which the limit is met, which may be another than the recorded peak's. */
 static struct fit_limit fit_limit_of(const struct memory_fit_view *view,
                                      const struct memory_replay *replay,
                                      const struct memory_forecast *forecast)

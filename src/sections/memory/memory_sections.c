@@ -6,6 +6,7 @@ struct memory_peak memory_view_peak(const struct memory_view *view)
     return memory_peak_between(view->run, view->device, 0, view->run->blocks.change_count);
 }
 
+/* Steps are in order of their changes. */
 uint32_t memory_step_of(const struct memory_run *run, uint32_t change)
 {
     uint32_t found = NO_EVENT;

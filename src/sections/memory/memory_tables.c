@@ -17,7 +17,8 @@ struct module_bytes {
     int64_t activations;              /* at the end of the forward with the most of them */
 };
 
-/* The change counts of all ends of forwards; the one where most activations are alive. */
+/* The change counts of all ends of forwards; the one where most activations are alive. Of
+ * several micro-batches the one at whose end most is kept: that is what the backward must have. */
 static uint32_t fullest_forward_end(const struct memory_view *view)
 {
     const struct memory_run *run = view->run;
@@ -47,7 +48,8 @@ static void memory_tables_add_up(struct module_bytes *to, const struct module_by
     to->activations += from->activations;
 }
 
-/* [tree.count + 2]: behind the modules the loss, and what else is outside of modules; free() it. */
+/* [tree.count + 2]: behind the modules the loss, and what else is outside of modules; free() it.
+ * Children before their parents, so each sum is whole when it goes up. */
 static struct module_bytes *memory_tables_sum_modules(const struct memory_view *view,
                                                       uint32_t peak_changes,
                                                       uint32_t forward_changes)
@@ -240,7 +242,8 @@ struct origins {
     struct hash_map places;
 };
 
-/* A tensor by its name, else an op in a module. */
+/* A tensor by its name, else an op in a module. A name stays the same from step to step, an
+ * address does not. */
 static uint64_t origin_key(const struct memory_run *run, const struct memory_block *block)
 {
     if (block->tensor != NO_TENSOR)
@@ -265,7 +268,8 @@ static void add_origin(struct origins *origins, const struct memory_run *run,
     origin->last_step = step;
 }
 
-/* Blocks that are allocated in one of the steps but the last, and alive when the last one ends. */
+/* Blocks that are allocated in one of the steps but the last, and alive when the last one ends.
+ * The last step is left out: what it allocated may still be freed by the next one. */
 static void find_origins(struct origins *origins, const struct memory_view *view)
 {
     const struct memory_run *run = view->run;
@@ -321,6 +325,7 @@ static void add_growth_table(struct results *results, struct section *section,
     free(origins.origins);
 }
 
+/* From end to end, so that what lives within a step alone does not count. */
 struct section *describe_memory_growth(struct results *results, const struct memory_view *view)
 {
     const struct memory_run *run = view->run;

@@ -71,6 +71,8 @@ static bool same_pool(const struct laid_segment *a, const struct laid_segment *b
            a->is_expandable == b->is_expandable;
 }
 
+/* Equal pools stand next to each other, so one pass sums them; the address makes the order
+ * total. */
 static int by_pool(const void *a, const void *b)
 {
     const struct laid_segment *one = a;
@@ -119,6 +121,8 @@ static void add_pool_row(struct results *results, struct table *table,
     FILL_ROW(table_add_row(results, table, 0), POOLS_COLUMNS);
 }
 
+/* A segment without any block in use can be given back whole; free memory beside blocks in use
+ * cannot. */
 static void snapshot_allocator_add_to_sum(struct memory_layout *sum,
                                           const struct laid_segment *segment)
 {
@@ -164,6 +168,7 @@ static bool has_expandable(const struct memory_layout *layout)
     return false;
 }
 
+/* From a tenth stuck, and a quarter releasable: below that, changes cost more than they bring. */
 static void snapshot_allocator_add_advice(struct results *results, struct section *section,
                                           const struct memory_layout *layout)
 {

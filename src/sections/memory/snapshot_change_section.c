@@ -62,6 +62,7 @@ static const char *function_label(struct results *results, const struct snapshot
                           snapshot_text(places->snapshot, frame->name));
 }
 
+/* By label, since ids of places are those of one snapshot. */
 static void snapshot_change_section_take_places(struct results *results,
                                                 struct memory_change *change, enum change_side side,
                                                 const struct snapshot_view *view)
@@ -107,6 +108,7 @@ struct change_title {
     const char *of_what;
 };
 
+/* Sorted by change, so rows without one are at the end. */
 static void snapshot_change_section_add_changes(struct results *results, struct section *section,
                                                 uint32_t top, const struct change_title *title,
                                                 struct memory_change *change)

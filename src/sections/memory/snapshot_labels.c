@@ -29,6 +29,7 @@ const char *place_label(struct results *results, const struct snapshot_places *p
     return "(no stack recorded)";
 }
 
+/* The module says more than the phase. */
 const char *tag_label(const struct snapshot_view *view, uint32_t tag)
 {
     const struct snapshot_owners *owners = view->owners;

@@ -12,6 +12,8 @@ struct oom {
     bool is_laid_out;
 };
 
+/* The event's address holds what the device had free; larger than any memory means that the
+ * recorder did not know. */
 static int64_t device_free_bytes(const struct oom *oom)
 {
     return oom->event->address > (uint64_t)INT64_MAX / 4 ? -1 : (int64_t)oom->event->address;
@@ -54,7 +56,9 @@ static struct oom_answer shortage(struct results *results, int64_t missing)
         "or sharding of optimizer state and parameters; the table shows what held the memory"};
 }
 
-/* The cheapest thing that would have been enough. */
+/* The cheapest thing that would have been enough. Remedies are tried from the cheapest on, each
+ * added to what the ones before would have freed: the first sum that is enough is the answer. A
+ * free block that was large enough and not taken belongs to another pool. */
 static struct oom_answer answer_of(struct results *results, const struct oom *oom)
 {
     const struct memory_layout *layout = &oom->layout;

@@ -96,7 +96,8 @@ enum { DEPTH_SHOWN_MAX = 10 };
            frame ? value_text(results_text(results, snapshot_text(snapshot, frame->file)))  \
                  : value_none())
 
-/* The calls that lead to the peak; those with a hundredth of it or more. */
+/* The calls that lead to the peak; those with a hundredth of it or more. A hundredth of the
+ * peak: below that the tree has thousands of rows. */
 static void snapshot_peak_add_calls(struct results *results, struct section *section,
                                     const struct snapshot_view *view)
 {
@@ -197,7 +198,8 @@ static uint32_t stream_key(const struct memory_life *life, const void *context)
            value_fraction(share_of(share->bytes, shares.bytes)))                          \
     COLUMN("blocks", "blocks", UNIT_COUNT, 1, BAR_NONE, value_count(share->blocks))
 
-/* Only where there are several in the trace. */
+/* Only where there are several in the trace. The map gives streams small numbers, by which
+ * shares are summed in an array. */
 static void add_by_stream(struct results *results, struct section *section,
                           const struct snapshot_view *view)
 {
@@ -255,7 +257,8 @@ static int by_likeness(const void *a, const void *b)
     return (one->first > other->first) - (one->first < other->first);
 }
 
-/* Those that live at the peak, alike ones as one; free() it. */
+/* Those that live at the peak, alike ones as one; free() it. Sorted so that alike ones follow
+ * each other, then merged in one pass. */
 static struct alike *find_alike(const struct snapshot_view *view, uint32_t *count)
 {
     const struct snapshot_replay *replay = view->replay;
@@ -331,6 +334,7 @@ static void add_largest(struct results *results, struct section *section,
 
 /* ---- what is wrong with it ---- */
 
+/* Each is a contradiction that the replay met: the sums are those of the trace, and say so. */
 static void snapshot_peak_add_warnings(struct results *results, struct section *section,
                                        const struct snapshot_replay *replay)
 {

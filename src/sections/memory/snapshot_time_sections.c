@@ -54,7 +54,8 @@ static uint32_t moment_of_least(const struct snapshot_replay *replay, uint32_t f
     return least;
 }
 
-/* Slices of equal time, each from its first moment to the next one's. */
+/* Slices of equal time, each from its first moment to the next one's. Each moment is in one
+ * slice; slices in which nothing happened are left out. */
 static void add_slices(struct results *results, struct table *table,
                        const struct snapshot_view *view)
 {
@@ -132,7 +133,8 @@ static bool is_gradient(const struct snapshot_view *view, uint32_t place)
            0;
 }
 
-/* What rises in every quarter, by a hundredth of the peak or more. */
+/* What rises in every quarter, by a hundredth of the peak or more. The least of a quarter, not
+ * the most: what is freed each step falls back, what leaks does not. */
 static void add_leaks(struct results *results, struct section *section,
                       const struct snapshot_view *view, const struct memory_growth *growth)
 {

@@ -89,7 +89,8 @@ static uint32_t label_of_block(struct mapping *mapping, const struct snapshot_bl
     return mapping->label_of_place[place];
 }
 
-/* Short neighbours of one label become one block. False where `block` stands for itself. */
+/* Short neighbours of one label become one block. False where `block` stands for itself. A piece
+ * grows to twice the least length at most, so that what is drawn stays true to that length. */
 static bool joins(struct timeline_block *last, const struct timeline_block *block,
                   int64_t least_bytes)
 {
@@ -196,6 +197,7 @@ static void set_classes(struct mapping *mapping)
     map->module_count = 1;
 }
 
+/* Addresses stand where a timeline has times: the pages draw both alike. */
 struct timeline *make_snapshot_map(struct results *results, const struct snapshot_view *view)
 {
     struct mapping mapping = {.results = results, .view = view};
@@ -234,6 +236,8 @@ enum {
 
 /* ---- classes ---- */
 
+/* The places of most bytes at that moment have colors of their own in the pages, all others
+ * share one. */
 struct place_classes classes_of_places(struct results *results, const struct snapshot_view *view,
                                        uint32_t moment)
 {
@@ -273,6 +277,8 @@ struct life_changes {
     struct life_change *changes;
 };
 
+/* A counting sort by moment: lives begin and end at known moments, so two passes give each
+ * moment its changes. O(lives + moments). */
 static void snapshot_timeline_sort_changes(struct life_changes *sorted,
                                            const struct snapshot_view *view,
                                            const struct place_classes *classes)
@@ -447,7 +453,8 @@ static void add_annotations(struct results *results, struct timeline *timeline,
 
 /* ---- the largest allocations ---- */
 
-/* The least size of those that are drawn: about BLOCKS_MAX of the largest. */
+/* The least size of those that are drawn: about BLOCKS_MAX of the largest. By powers of two: a
+ * count for each, from the largest down, while they fit. It is coarse, and needs no sort. */
 static int64_t least_drawn(const struct snapshot_replay *replay)
 {
     uint32_t of_bits[65] = {0};
@@ -473,6 +480,8 @@ struct row_search {
     uint32_t earlier; /* lives from here on are from before the trace, and come first in time */
 };
 
+/* First fit: lives come in the order of their births, so a row is free where its last one has
+ * died. */
 static void find_row(struct row_search *search, uint32_t index, uint8_t row_count)
 {
     const struct memory_life *life = &search->replay->lives[index];
@@ -492,6 +501,8 @@ static void find_row(struct row_search *search, uint32_t index, uint8_t row_coun
     search->row_of[index] = row;
 }
 
+/* Those from before the trace are first in time and last in the list; they get the first rows
+ * only, so that they do not fill the picture. */
 static void find_rows(struct row_search *search)
 {
     const struct snapshot_replay *replay = search->replay;

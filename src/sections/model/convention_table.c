@@ -81,6 +81,7 @@ static void fill_convention(struct value *cells, const struct convention_run *ru
     cells[CONVENTION_MFU] = convention_utilisation(run, flops);
 }
 
+/* Below a thousandth of the peak the figures say nothing of conventions. */
 static void add_verdict(struct results *results, struct section *section,
                         const struct convention_run *run, const struct extremes *extremes)
 {

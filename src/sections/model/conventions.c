@@ -68,7 +68,8 @@ static void add_chosen(struct results *results, struct section *section,
                                        .value = value_count(run->setting.sequence)});
 }
 
-/* The sizes and the ops should tell of one model. */
+/* The sizes and the ops should tell of one model. A factor of two: conventions and ops that are
+ * not counted differ by less. */
 static void warn_of_other_model(struct results *results, struct section *section, double exact,
                                 double measured)
 {
@@ -104,6 +105,7 @@ static void add_measured(struct results *results, struct section *section,
                         measured);
 }
 
+/* Devices of one replica share the model's FLOPs of its tokens; by the description, else one. */
 static struct section *compare_conventions(struct results *results,
                                            const struct analysis_input *input)
 {

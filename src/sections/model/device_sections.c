@@ -9,7 +9,9 @@ static struct value figure(double number, struct value value)
     return number > 0.0 ? value : value_not_known(why_no_figure);
 }
 
-/* The peak of one type in TFLOP/s: UNIT_NONE where the device has no unit for it. */
+/* The peak of one type in TFLOP/s: UNIT_NONE where the device has no unit for it. A device
+ * without a unit and one whose figure is in doubt are told apart: the first is empty, the second
+ * not known. */
 static struct value peak_value(const struct device_peak *device, enum peak_type type)
 {
     switch (device_peak_state(device, type)) {

@@ -40,6 +40,8 @@ struct drawn_energy {
     bool is_asked; /* the recorder has looked */
 };
 
+/* One step that does not tell makes the sum unknown: a partial sum over all steps would be too
+ * low. */
 static void energy_add(int64_t *sum, int64_t more)
 {
     if (*sum < 0 || more < 0 || __builtin_add_overflow(*sum, more, sum))
@@ -69,6 +71,8 @@ static void energy_add_number(struct results *results, struct section *section,
     section_add_number(results, section, (struct number){names[0], names[1], value, note});
 }
 
+/* Joules over tokens of this rank; processors serve all ranks of the machine, and their note
+ * says so. */
 static void energy_add_source(struct results *results, struct section *section,
                               const struct analysis_input *input, const struct drawn_energy *drawn,
                               bool is_of_gpu)

@@ -82,7 +82,8 @@ static const char *remark_on_near_device(const struct utilization *work)
                           format_fraction(mfu * efficiency->peaks.peaks[type] / lowest).text);
 }
 
-/* "at least: 12.3 % of the matrix work has no FLOPs or no peak" */
+/* "at least: 12.3 % of the matrix work has no FLOPs or no peak" What has no FLOPs or no peak
+ * counts as nothing, so the figure is a lower bound and says by how much. */
 static const char *remark_on_mfu(const struct utilization *work)
 {
     const struct peak_choice *peaks = &work->efficiency->peaks;
@@ -103,6 +104,9 @@ static const char *remark_on_mfu(const struct utilization *work)
         peaks->device && peaks->match.kind == DEVICE_NEAR ? remark_on_near_device(work) : "");
 }
 
+/* MFU = model FLOPs at the peak of their format / time of the steps (PaLM, Chowdhery et al.
+ * 2022, appendix B); HFU counts all that was computed (Korthikanti et al. 2022). Both as
+ * times, which add up over formats. */
 static void add_shares(const struct utilization *work)
 {
     const struct step_efficiency *total = &work->efficiency->total;
@@ -372,6 +376,8 @@ static void add_exact_steps(const struct utilization *work)
     }
 }
 
+/* The first step is enough to show that peak or FLOPs are wrong; all others would say the
+ * same. */
 static void warn_of_impossible(const struct utilization *work)
 {
     const struct ledger *ledger = work->input->ledger;

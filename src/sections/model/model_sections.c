@@ -43,6 +43,8 @@ static const struct column part_columns[PART_COLUMNS] = {
     [PART_FULL] = {"unmasked_flops", "without the mask", UNIT_FLOPS, 4, BAR_NONE},
 };
 
+/* Backward is twice the forward: one product for the inputs' gradients, one for the weights'.
+ * Hence 3 for both. */
 static void fill_part(struct value *cells, const char *name, const struct part_cost *part,
                       double all_flops)
 {
@@ -200,7 +202,9 @@ struct section *describe_conventions(struct results *results, const struct model
     return section;
 }
 
-/* Mixed precision keeps weights in 32 bits and two moments of Adam with the optimizer. */
+/* Mixed precision keeps weights in 32 bits and two moments of Adam with the optimizer. Of Adam:
+ * a weight, its gradient, two moments, and in mixed precision a copy in 32 bits (Rajbhandari et
+ * al. 2020, ZeRO: 2 + 2 + 12). */
 static struct parameter_bytes model_bytes_of(enum peak_type precision)
 {
     if (precision == PEAK_FP64 || precision == PEAK_FP64_MATRIX)

@@ -32,6 +32,8 @@ static void note_last(struct section *section, const char *note)
     section->numbers[section->number_count - 1].note = note;
 }
 
+/* The first described module whose root is in the trace: what is described may be of several
+ * models. */
 static void add_parameter_numbers(struct results *results, struct section *section,
                                   const struct module_cost_view *view)
 {
@@ -54,6 +56,7 @@ static void add_parameter_numbers(struct results *results, struct section *secti
                                         "of those, trained", value_count(root->trainable));
 }
 
+/* A variant is told only where it differs from the total, so that a plain run has few lines. */
 static void add_flop_numbers(struct results *results, struct section *section,
                              const struct module_cost_view *view)
 {

@@ -265,7 +265,9 @@ static int compare_sorted(const void *a, const void *b)
     return left->position < right->position ? -1 : left->position > right->position;
 }
 
-/* All modules, those of one parent together and in the order asked for; the roots last. */
+/* All modules, those of one parent together and in the order asked for; the roots last. All
+ * modules in one array sorted by parent first: children of any module are then a range, found by
+ * binary search. */
 static struct sorted_module *sort_siblings(const struct module_cost_view *view)
 {
     const struct module_tree *tree = &view->costs->tree;
@@ -292,7 +294,9 @@ static uint32_t end_of_children(const struct sorted_module *all, uint32_t count,
     return LOWER_BOUND(i, 0, count, all[i].parent <= parent);
 }
 
-/* Each module before its children, and these before its next sibling. */
+/* Each module before its children, and these before its next sibling. Depth first with a stack
+ * in an array: children are pushed last first, so the first comes out next. O(n log n), without
+ * recursion. */
 static void walk_sorted(const struct module_cost_view *view, uint32_t *order)
 {
     uint32_t total = view->costs->tree.count;
@@ -400,7 +404,7 @@ static int module_cost_tables_compare_groups(const void *a, const void *b)
 }
 
 /* The class of a module of which nothing is described: of the profiler's frames the name without
- * the number. */
+ * the number. The profiler numbers modules of a class, "Linear_12". */
 static const char *class_by_name(struct module_groups *groups, const struct module_cost_view *view,
                                  const char *name)
 {
@@ -415,6 +419,7 @@ static const char *class_by_name(struct module_groups *groups, const struct modu
     return string_pool_text(&groups->names, id);
 }
 
+/* Parameters are a sum only where all of the group are described. */
 static void group_modules(struct module_groups *groups, const struct module_cost_view *view)
 {
     for (uint32_t i = 0; i < view->costs->tree.count; i++) {

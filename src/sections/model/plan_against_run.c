@@ -83,7 +83,9 @@ static void run_parts_of_plan_from(double *ns)
     ns[PLANNED_DATA] = ns[PLANNED_LAUNCH] = ns[PLANNED_HOST] = 0.0;
 }
 
-/* Kernels of the optimizer are taken from the other operators, to which the ledger books them. */
+/* Kernels of the optimizer are taken from the other operators, to which the ledger books them.
+ * Every account of the ledger goes to exactly one part, so the parts sum to the step as the
+ * accounts do. */
 static struct run_parts run_parts_of(const struct analysis_input *input, bool is_from_run)
 {
     const struct ledger *ledger = input->ledger;
@@ -145,6 +147,8 @@ static const char *why_of_communication(struct results *results, const struct ru
 /* What differs less than this share of the step needs no reason. */
 static const double TOLD_SHARE = 0.01;
 
+/* Reasons are asked of what differs by 1 % of the step and more; a plan is no nearer than
+ * that. */
 static const char *why_of_part(struct results *results, const struct planned_step *plan,
                                const struct run_parts *run, enum planned_part part)
 {

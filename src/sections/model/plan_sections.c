@@ -229,7 +229,8 @@ struct section *describe_plan_search(struct results *results, const struct plan_
     return section;
 }
 
-/* Days with what interruptions and checkpoints cost, as ETTR is expected: job_failures.h. */
+/* Days with what interruptions and checkpoints cost, as ETTR is expected: job_failures.h.
+ * Interruptions are per device and day; more devices fail more often, in proportion. */
 static double plan_add_ettr(struct results *results, struct section *section,
                             const struct plan_outcome *outcome, const struct plan_bill *bill)
 {
@@ -255,6 +256,7 @@ static double plan_add_ettr(struct results *results, struct section *section,
     return ettr;
 }
 
+/* Steps are whole, so they are rounded up. The range is the step's range, in proportion. */
 struct section *describe_plan_bill(struct results *results, const struct plan_outcome *outcome,
                                    const struct plan_bill *bill)
 {
@@ -313,6 +315,7 @@ static void plan_add_phases(struct results *results, struct section *section,
     COLUMN("memory", "memory", UNIT_BYTES, 0, BAR_NONE, value_bytes(llround(step.memory))) \
     COLUMN("fits", "fits", UNIT_TEXT, 0, BAR_NONE, value_text(step.fits ? "yes" : "no"))
 
+/* Powers of two up to 1024 show where memory bandwidth ends and compute begins. */
 static void plan_add_requests(struct results *results, struct section *section,
                               const struct plan_setting *setting, const struct plan_server *server)
 {
@@ -327,6 +330,7 @@ static void plan_add_requests(struct results *results, struct section *section,
     }
 }
 
+/* One request more tells which limit was met: if it fits in memory, latency stopped it. */
 struct section *describe_plan_serving(struct results *results, const struct plan_setting *setting,
                                       const struct plan_server *server)
 {

@@ -23,7 +23,8 @@ static struct pass_size described_pass(const struct analysis_input *input)
     return pass;
 }
 
-/* By the largest table of token ids that an embedding looks up. */
+/* By the largest table of token ids that an embedding looks up. Embeddings look up all tokens of
+ * a pass; others look up positions or types of as many or fewer. */
 static struct pass_size embedded_pass(const struct analysis_input *input)
 {
     const struct trace *trace = input->trace;
@@ -46,6 +47,7 @@ static struct pass_size embedded_pass(const struct analysis_input *input)
     return pass;
 }
 
+/* A factor must give a whole number of samples; the message names the nearest that does. */
 bool find_pass_change(struct pass_change *change, const struct analysis_input *input,
                       const struct scaled_request *request, struct error *error)
 {
@@ -82,6 +84,8 @@ bool find_pass_change(struct pass_change *change, const struct analysis_input *i
     return true;
 }
 
+/* Scaling finds the batch among sizes by its number. If a weight has a size that would be
+ * scaled, sizes alone cannot tell activations from weights. */
 bool pass_is_ambiguous(const struct analysis_input *input, const struct pass_change *change)
 {
     static const struct {

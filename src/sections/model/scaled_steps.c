@@ -61,6 +61,7 @@ static int64_t layout_at_least_one(int64_t number)
     return number > 0 ? number : 1;
 }
 
+/* The recording tells devices and tensor parallelism; what it does not tell is 1. */
 static struct plan_layout layout_recorded(const struct analysis_input *input,
                                           const struct scaled_steps *steps)
 {
@@ -133,6 +134,9 @@ static bool layout_needs(const struct analysis_input *input, const struct scaled
     return true;
 }
 
+/* Two plans are made, of the old layout and of the new one; only their ratio, part by part,
+ * scales what was measured, so a plan's common error cancels. What a layout adds has no
+ * measured time and is added as planned. */
 static bool find_scaled_layout(struct scaled_layout *layout, const struct analysis_input *input,
                                const struct scaled_request *request,
                                const struct scaled_steps *steps, struct error *error)
@@ -225,7 +229,9 @@ static double scaling_product(const struct plan_setting *setting, const struct p
                                 &in_tiles);
 }
 
-/* Of a product of matrices on devices of the table: tiles and waves count. 0: it is none. */
+/* Of a product of matrices on devices of the table: tiles and waves count. 0: it is none. A
+ * product's time grows in steps, as tiles fill the multiprocessors in waves: 1 % more rows may
+ * be 10 % more time. The same model on both sides, so only the ratio counts. */
 static double scaling_by_tiles(struct scaling *scaling, const char *name, const char *shapes)
 {
     struct product_sizes before;
@@ -240,7 +246,8 @@ static double scaling_by_tiles(struct scaling *scaling, const char *name, const 
     return seconds > 0.0 ? scaling_product(&scaling->to, &after) / seconds : 0.0;
 }
 
-/* What another device makes of a time, whose shapes are as before. */
+/* What another device makes of a time, whose shapes are as before. Matrix work by the matrix
+ * rates, attention by what its kernels reach, all else by the memory's rate. */
 static double scaling_by_device(const struct scaling *scaling, bool is_matrix, bool is_attention)
 {
     struct plan_context from;
@@ -262,7 +269,8 @@ static double scaling_ratio(double after, double before)
     return before > 0.0 && after >= 0.0 ? after / before : 1.0;
 }
 
-/* What becomes of the time of the operator's own work. */
+/* What becomes of the time of the operator's own work. The best that is known of an operator:
+ * tiles, FLOPs of matrix work, bytes, and else elements. */
 static double scaling_of_shapes(struct scaling *scaling, uint32_t op)
 {
     const struct trace *trace = scaling->input->trace;
@@ -303,6 +311,8 @@ static bool scaling_is_optimizer(const struct scaling *scaling, uint32_t op)
     return scaling->input->costs->contexts.phases[op] == PHASE_OPTIMIZER;
 }
 
+/* Equal calls share a cost, so each is asked once; 0 is "not asked", which no factor is. The
+ * optimizer works on weights, whose sizes do not change with the batch. */
 static double scaling_of_op(struct scaling *scaling, uint32_t op)
 {
     uint32_t cost;
@@ -331,7 +341,8 @@ static enum scaled_part scaled_part_of_op(const struct scaling *scaling, uint32_
     return kernel_class_is_matrix(operator_class(name)) ? SCALED_MATRIX : SCALED_OTHER;
 }
 
-/* Of each operator, the time of those right inside it. */
+/* Of each operator, the time of those right inside it. Ranges between operators are climbed
+ * over: only operators' own times add up to the thread's. */
 static int64_t *scaling_inner_ns(const struct analysis_input *input)
 {
     const struct trace *trace = input->trace;
@@ -397,7 +408,8 @@ static void scale_on_processor(struct scaling *scaling)
 
 /* ---- on a device ---- */
 
-/* A collective of all devices, of which there are more or fewer; and one of activations. */
+/* A collective of all devices, of which there are more or fewer; and one of activations. By the
+ * same model of links on both sides. Groups that are not of all devices keep their size. */
 static double scaling_of_collective(struct scaling *scaling, uint32_t event)
 {
     const struct scaled_request *request = scaling->request;
@@ -460,6 +472,9 @@ static bool scaling_has_shapes(const struct scaling *scaling, uint32_t event)
     return op != NO_EVENT && trace->details[trace->host[op].detail].input_shapes != 0;
 }
 
+/* Kernels get their factors and the recorded graph is replayed: what overlapped may no longer,
+ * and what was hidden may show. The recorded step is scaled by the ratio of two replays, so
+ * the replay's own error cancels. */
 static bool scale_on_device(struct scaling *scaling, struct error *error)
 {
     const struct analysis_input *input = scaling->input;
@@ -518,7 +533,9 @@ static void scale_measure_steps(struct scaled_steps *steps, const struct ledger 
     steps->longest = longest / steps->recorded_ns;
 }
 
-/* Sums over all steps become those of the mean one; what the parts leave is the rest. */
+/* Sums over all steps become those of the mean one; what the parts leave is the rest. Parts are
+ * summed kernel times, the step is a wall clock: the rest is what makes both agree, and may be
+ * negative where kernels run side by side. */
 static void scale_finish(struct scaled_steps *steps, double step_count)
 {
     double before_ns = 0.0;

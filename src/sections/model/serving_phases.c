@@ -85,6 +85,8 @@ static uint32_t read_phases(struct phase_page *page)
 
 /* ---- what a step must do --------------------------------------------------------------------- */
 
+/* Logits are computed for each query of a decode step, and for the last token of each request
+ * of a prefill. */
 static struct serving_batch batch_of(const struct request_sums *sums, bool is_decode)
 {
     return (struct serving_batch){
@@ -110,6 +112,8 @@ static const char *why_step_is_not_known(const struct phase_page *page,
     return range->has_sums ? NULL : needs_lengths;
 }
 
+/* One step whose work is not known makes the phase's unknown: a sum over some steps would be
+ * too low for the time of all. */
 static void add_work_of_step(struct phase_total *total, const struct phase_page *page,
                              const struct serving_range *range)
 {
@@ -289,6 +293,7 @@ static void add_phase_table(const struct phase_page *page)
     COLUMN("key", "key", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                             \
            value_text(account_descriptions[cause].key))
 
+/* Largest first: the one shown is set to 0, and the next is looked for. Accounts are few. */
 static void add_idle_table(const struct phase_page *page)
 {
     struct table *table = section_add_table(page->results, page->section, "phase_idle",
@@ -358,6 +363,7 @@ static void add_phase_numbers(const struct phase_page *page)
     add_token_latency(page);
 }
 
+/* Steps without a server's range are of no phase; without any the section is not there. */
 static struct section *describe_phases(struct results *results, const struct analysis_input *input)
 {
     struct phase_page page = {.results = results, .input = input};

@@ -115,7 +115,8 @@ static double serving_memory_rate(const struct serving_run *run)
     return run->device ? run->device->memory_bytes_per_second : 0;
 }
 
-/* NULL where one of the two is not known. */
+/* NULL where one of the two is not known. With no FLOPs at all, memory limits whatever the peak
+ * is. */
 static const char *limit_of(struct serving_bound bound, double flops)
 {
     if (bound.memory_seconds <= 0 || (bound.compute_seconds <= 0 && flops > 0))
@@ -123,6 +124,7 @@ static const char *limit_of(struct serving_bound bound, double flops)
     return bound.memory_seconds > bound.compute_seconds ? "memory bandwidth" : "compute";
 }
 
+/* The roofline: the larger of both times, as both go on at once at best. */
 static double best_of(struct serving_bound bound, double flops)
 {
     return limit_of(bound, flops) ? fmax(bound.compute_seconds, bound.memory_seconds) : 0;
@@ -162,7 +164,8 @@ static void serving_add_roof(const struct serving_page *page)
                     NULL);
 }
 
-/* Of a step that was timed. */
+/* Of a step that was timed. MBU: bytes that must be read over what the memory could have read in
+ * the step's time (Databricks, "LLM Inference Performance Engineering", 2023). */
 static void serving_add_measured(const struct serving_page *page)
 {
     double seconds = (double)page->run->step_time_ns / 1e9;

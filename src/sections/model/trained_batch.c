@@ -40,6 +40,7 @@ static int64_t sum_of_known(int64_t a, int64_t b)
     return a < 0 || b < 0 ? -1 : saturated_sum(a, b);
 }
 
+/* One step that does not tell makes the sum unknown. */
 struct trained_batch trained_batch_of(const struct analysis_input *input)
 {
     struct trained_batch batch = {0, 0};
