@@ -16,7 +16,7 @@ from flopledger.otlp import OtlpSink
 from flopledger.report_numbers import numbers_of, text_of
 from flopledger.results import Report, report
 from flopledger.step_record import (
-    ENTRY,
+    ENTRY_BYTES,
     HEADER,
     HEADER_BYTES,
     NOT_KNOWN,
@@ -126,7 +126,7 @@ class StepTail:
             for entry in entries_of(file.read(), mark):
                 if entry is None:
                     break  # what comes next is not written yet
-                self.place += ENTRY.size
+                self.place += ENTRY_BYTES
                 if entry[1] == STEP:
                     steps.append(entry)
         return steps

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from flopledger.step_record import (
     CHECKPOINT,
-    ENTRY,
+    ENTRY_BYTES,
     EVALUATION,
     HEADER_BYTES,
     PROFILED,
@@ -19,7 +19,7 @@ from flopledger.step_record import (
     entries_of,
 )
 
-BLOCK_BYTES = 16 * ENTRY.size
+BLOCK_BYTES = 16 * ENTRY_BYTES
 MARK = struct.Struct("<24xIi")  # of the header: what checksums begin with, and the rank
 NO_TRAINING = (CHECKPOINT, RESTORE, EVALUATION, RECORDING)
 
@@ -81,7 +81,7 @@ class RecordTail:
         for entry in entries_of(block, self.mark):
             if entry is None:
                 return False  # not written yet
-            self.offset += ENTRY.size
+            self.offset += ENTRY_BYTES
             self.take_entry(entry, steps)
         return len(block) == BLOCK_BYTES
 

@@ -21,7 +21,8 @@ from flopledger.version import VERSION
 MAGIC = b"FLSTEPS1"
 HEADER_BYTES = 4096
 HEADER = struct.Struct("<8sIIIIIiiiqqqq40s64s128s32s32s32s3696x")
-ENTRY = struct.Struct("<IHHQqqqqqqqqqqqdqq")
+ENTRY_BYTES = 128
+BLOCK_BYTES = 4096 * ENTRY_BYTES  # taken apart at once
 CHECKSUM_PLACE = 20
 
 STEP, CHECKPOINT, RESTORE, EVALUATION, LOSS = 1, 2, 3, 4, 5
@@ -80,7 +81,7 @@ def make_header(rank: int, world_size: int, local_rank: int) -> bytes:
         MAGIC,
         1,
         HEADER_BYTES,
-        ENTRY.size,
+        ENTRY_BYTES,
         0,
         secrets.randbits(32),
         rank,
@@ -106,11 +107,9 @@ def entries_of(slots: bytes, mark: int) -> Iterator[tuple[Any, ...] | None]:
 
     `mark`: what checksums of the file begin with, as its header has it.
     """
-    for place in range(0, len(slots) - ENTRY.size + 1, ENTRY.size):
-        slot = slots[place : place + ENTRY.size]
-        entry = ENTRY.unpack(slot)
-        is_whole = entry[3] > 0 and zlib.crc32(bytes(4) + slot[4:], mark) == entry[0]
-        yield entry if is_whole else None
+    entries = native.load("step_writer").entries_of
+    for place in range(0, len(slots), BLOCK_BYTES):
+        yield from entries(slots[place : place + BLOCK_BYTES], mark)
 
 
 class StepRecord:

@@ -1,4 +1,5 @@
-/* Writes the step record of this process (src/trace/step_record) at the price of a call an entry.
+/* Writes the step record of this process (src/trace/step_record) at the price of a call an entry,
+ * and takes entries of any process apart.
  *
  * An extension of CPython's limited API (3.10 and later). Python code around it: step_record.py. */
 #include "call_hook.h"
@@ -65,6 +66,46 @@ static PyObject *append(PyObject *self, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+static PyObject *fields_of(const struct step_entry *entry)
+{
+    return Py_BuildValue(
+        "IHHKLLLLLLLLLLLdLL", entry->checksum, entry->kind, entry->flags,
+        (unsigned long long)entry->sequence, (long long)entry->step, (long long)entry->start_ns,
+        (long long)entry->end_ns, (long long)entry->data_wait_ns, (long long)entry->forward_ns,
+        (long long)entry->backward_ns, (long long)entry->optimizer_ns, (long long)entry->tokens,
+        (long long)entry->samples, (long long)entry->memory_bytes, (long long)entry->count,
+        entry->number, (long long)entry->host_bytes, (long long)entry->reserved);
+}
+
+/* entries_of(bytes, mark): a tuple of the fields of each whole entry; None in place of one whose
+ * checksum does not hold. `mark`: what checksums of the file begin with, as its header has it. */
+static PyObject *entries_of(PyObject *self, PyObject *arguments)
+{
+    const Py_ssize_t each = STEP_RECORD_ENTRY_BYTES;
+    struct step_entry entry;
+    const char *bytes;
+    Py_ssize_t size;
+    unsigned mark;
+    PyObject *entries;
+
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "y#I", &bytes, &size, &mark))
+        return NULL;
+    entries = PyList_New(0);
+    for (Py_ssize_t at = 0; entries && size - at >= each; at += each) {
+        PyObject *fields;
+
+        memcpy(&entry, bytes + at, sizeof entry);
+        fields = entry.sequence > 0 && step_entry_checksum(&entry, mark) == entry.checksum
+                     ? fields_of(&entry)
+                     : Py_NewRef(Py_None);
+        if (!fields || PyList_Append(entries, fields) < 0)
+            Py_CLEAR(entries);
+        Py_XDECREF(fields);
+    }
+    return entries;
+}
+
 static PyObject *has_entries(PyObject *self, PyObject *ignored)
 {
     (void)self;
@@ -92,6 +133,7 @@ static PyObject *forget(PyObject *self, PyObject *ignored)
 static PyMethodDef functions[] = {
     {"open", open_record, METH_VARARGS, "Makes a record."},
     {"append", append, METH_VARARGS, "Writes an entry."},
+    {"entries_of", entries_of, METH_VARARGS, "The entries in these bytes."},
     {"has_entries", has_entries, METH_NOARGS, "Whether any was written."},
     {"close", close_record, METH_NOARGS, "Ends the record."},
     {"forget", forget, METH_NOARGS, "Leaves the record to the parent process."},

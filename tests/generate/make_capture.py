@@ -27,8 +27,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
 from flopledger import step_record  # noqa: E402
-from flopledger.step_record import ENTRY, HEADER, HEADER_BYTES, MAGIC  # noqa: E402
-from step_record_file import StepRecordFile  # noqa: E402
+from flopledger.step_record import HEADER, HEADER_BYTES, MAGIC  # noqa: E402
+from step_record_file import ENTRY, StepRecordFile  # noqa: E402
 
 S = 1_000_000_000
 NOON = 1_795_000_000 * S

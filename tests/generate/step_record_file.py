@@ -5,10 +5,13 @@ from __future__ import annotations
 import fcntl
 import os
 import resource
+import struct
 import zlib
 from typing import Any
 
-from flopledger.step_record import ENTRY, HEADER_BYTES
+from flopledger.step_record import HEADER_BYTES
+
+ENTRY = struct.Struct("<IHHQqqqqqqqqqqqdqq")
 
 
 class StepRecordFile:

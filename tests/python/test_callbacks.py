@@ -22,7 +22,7 @@ sys.path.insert(0, str(PROGRAM.parent / "python"))
 SCRIPT = Path(__file__).resolve().parent / "training" / "trainer_callbacks.py"
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 
-from flopledger.step_record import ENTRY, HEADER_BYTES, LOSS, STEP  # noqa: E402
+from flopledger.step_record import HEADER, HEADER_BYTES, LOSS, STEP, entries_of  # noqa: E402
 
 
 class Callbacks(unittest.TestCase):
@@ -100,12 +100,8 @@ class Callbacks(unittest.TestCase):
         self.check(said, plain, self.folder / "made")
         self.assertEqual(said["logged"], {"lr": 0.1})
         data = (Path(said["folder"]) / "steps" / "rank0.steps").read_bytes()
-        entries = ENTRY.iter_unpack(
-            data[
-                HEADER_BYTES : HEADER_BYTES + (len(data) - HEADER_BYTES) // ENTRY.size * ENTRY.size
-            ]
-        )
-        losses = [entry[-3] for entry in entries if entry[1] in (STEP, LOSS)]
+        whole = filter(None, entries_of(data[HEADER_BYTES:], HEADER.unpack_from(data)[5]))
+        losses = [entry[-3] for entry in whole if entry[1] in (STEP, LOSS)]
         losses = [loss for loss in losses if loss == loss]
         self.assertEqual(losses, said["losses"])
 

@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests" / "generate")]
 
 from flopledger import step_record  # noqa: E402
-from flopledger.step_record import ENTRY, HEADER, HEADER_BYTES, MAGIC  # noqa: E402
-from step_record_file import StepRecordFile  # noqa: E402
+from flopledger.step_record import HEADER, HEADER_BYTES, MAGIC  # noqa: E402
+from step_record_file import ENTRY, StepRecordFile  # noqa: E402
 
 S = 1_000_000_000
 NOON = 1_795_000_000 * S

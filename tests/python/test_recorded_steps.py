@@ -29,8 +29,8 @@ TRAINER = SCRIPT.with_name("recorded_trainer.py")
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests" / "generate")]
 
 from flopledger import step_record  # noqa: E402
-from flopledger.step_record import ENTRY, HEADER, HEADER_BYTES  # noqa: E402
-from step_record_file import StepRecordFile  # noqa: E402
+from flopledger.step_record import HEADER, HEADER_BYTES  # noqa: E402
+from step_record_file import ENTRY, StepRecordFile  # noqa: E402
 
 FIELDS = "checksum kind flags sequence step start end wait forward backward optimizer tokens samples memory count number host zero"
 

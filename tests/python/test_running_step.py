@@ -5,6 +5,7 @@ import copy
 import gc
 import inspect
 import pickle
+import random
 import re
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ import threading
 import time
 import unittest
 import weakref
+import zlib
 from collections import UserDict
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ PROGRAM = Path(sys.argv.pop(1)).resolve()
 PACKAGE = PROGRAM.parent / "python"
 TRAINING = Path(__file__).resolve().parent / "training"
 sys.argv[1:1] = [str(PACKAGE)]  # as stand_in_steps.py is called
-sys.path.insert(0, str(TRAINING))
+sys.path[:0] = [str(TRAINING), str(TRAINING.parents[1] / "generate")]
 
 import stand_in_steps  # noqa: E402
 from stand_in_steps import Engine, Loader, Modes, Tensor  # noqa: E402
@@ -33,6 +35,7 @@ del sys.argv[1]
 
 from flopledger import step_record  # noqa: E402
 from flopledger.step_hooks import StepHooks, logged_loss  # noqa: E402
+from step_record_file import ENTRY  # noqa: E402
 
 # Of a step, with what its hooks stand around. CPython 3.11: 10,170.
 MOST_INSTRUCTIONS = 12_000
@@ -530,6 +533,34 @@ class Cost(unittest.TestCase):
         print(f"instructions of a step with its hooks: {cost:,.0f}", file=sys.stderr)
         self.assertLess(cost, MOST_INSTRUCTIONS)
         self.assertGreater(cost, 1000)  # it ran
+
+
+class Entries(unittest.TestCase):
+    """The extension takes entries apart as struct and zlib do."""
+
+    def test_whole_damaged_and_missing_ones(self) -> None:
+        draw = random.Random(1)
+        slots = b""
+        wanted: list[tuple[Any, ...] | None] = []
+        for number in range(5000):  # more than are taken apart at once
+            numbers = [draw.randrange(-(2**63), 2**63) for _ in range(11)]
+            fields = (draw.randrange(2**16), 3, draw.choice([number + 1, 2**64 - 1]), *numbers)
+            slot = ENTRY.pack(0, *fields, draw.random(), -1, 0)
+            checksum = zlib.crc32(slot, 0xDEADBEEF)
+            slot = checksum.to_bytes(4, "little") + slot[4:]
+            wanted.append((checksum, *fields, *ENTRY.unpack(slot)[15:]))
+            if number % 7 == 3:
+                place = draw.randrange(len(slot))
+                slot = (
+                    slot[:place] + bytes([slot[place] ^ 1 << draw.randrange(8)]) + slot[place + 1 :]
+                )
+                wanted[-1] = None
+            elif number % 7 == 5:
+                slot = bytes(len(slot))
+                wanted[-1] = None
+            slots += slot
+        self.assertEqual(list(step_record.entries_of(slots + slots[:127], 0xDEADBEEF)), wanted)
+        self.assertEqual(list(step_record.entries_of(b"", 1)), [])
 
 
 if __name__ == "__main__":
