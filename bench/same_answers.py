@@ -24,6 +24,7 @@ from pathlib import Path
 COMMANDS = (
     ["inspect", "--json"],
     ["report", "--json"],
+    ["report"],
     ["report", "--all", "-j", "1"],
     ["memory", "--json"],
     ["flops", "--json"],

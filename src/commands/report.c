@@ -178,8 +178,12 @@ static bool report_report_on(struct session *session, const struct report_settin
         .captures = &settings->captures,
     };
 
-    if (!ask_of_cache(session, settings, &reading, error) ||
-        !session_report(session, reading, error))
+    if (!ask_of_cache(session, settings, &reading, error))
+        return false;
+    /* a kept answer is for other pages, too */
+    plan.analysis.is_for_first_screen =
+        page_is_first_screen(&settings->page) && !session->cache.folder;
+    if (!session_report(session, reading, error))
         return false;
     return !session_prints(session) ||
            (print_page(&session->results, &settings->page, error) && session_check(session, error));

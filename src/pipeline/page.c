@@ -116,6 +116,15 @@ static bool is_of_format(const struct page_settings *settings, const char *name)
     return strcmp(all_reports()[settings->format]->name, name) == 0;
 }
 
+static enum report_extent extent_of(const struct page_settings *settings)
+{
+    if (settings->lists_sections)
+        return REPORT_LIST;
+    if (settings->sections)
+        return REPORT_SECTIONS;
+    return settings->is_whole ? REPORT_WHOLE : REPORT_FIRST_SCREEN;
+}
+
 bool page_has_timeline(const struct page_settings *settings)
 {
     return is_of_format(settings, "html");
@@ -124,6 +133,11 @@ bool page_has_timeline(const struct page_settings *settings)
 bool page_has_all(const struct page_settings *settings)
 {
     return is_of_format(settings, "html") || is_of_format(settings, "json");
+}
+
+bool page_is_first_screen(const struct page_settings *settings)
+{
+    return is_of_format(settings, "text") && extent_of(settings) == REPORT_FIRST_SCREEN;
 }
 
 bool page_wants_section(const struct page_settings *settings, const char *key)
@@ -155,15 +169,6 @@ int64_t timeline_blocks_of_page(const struct page_settings *settings, size_t fil
 static bool page_is_standard_output(const struct page_settings *settings)
 {
     return !settings->output || strcmp(settings->output, "-") == 0;
-}
-
-static enum report_extent extent_of(const struct page_settings *settings)
-{
-    if (settings->lists_sections)
-        return REPORT_LIST;
-    if (settings->sections)
-        return REPORT_SECTIONS;
-    return settings->is_whole ? REPORT_WHOLE : REPORT_FIRST_SCREEN;
 }
 
 /* `place`: where the page is looked at in the end, which tells its width and colors. */

@@ -35,6 +35,9 @@ MUST_USE bool print_page(const struct results *results, const struct page_settin
  * its modules. */
 bool page_has_all(const struct page_settings *settings);
 
+/* Nothing but the first screen is printed. */
+bool page_is_first_screen(const struct page_settings *settings);
+
 /* --section names the section of this key, or --list-sections asks for its name. */
 bool page_wants_section(const struct page_settings *settings, const char *key);
 

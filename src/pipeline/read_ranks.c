@@ -221,6 +221,14 @@ static void collect_failure(const struct input_file *file, const struct error *f
                                                         .class = file_error->class});
 }
 
+/* The first screen of one file tells nothing of it. */
+static bool needs_memory(const struct rank_taker *taker)
+{
+    const struct analysis_plan *plan = taker->reading->plan;
+
+    return plan->with_memory || !plan->analysis.is_for_first_screen || taker->files->count > 1;
+}
+
 static void read_traces(struct results *results, const struct input_files *files,
                         const struct taking *taking)
 {
@@ -228,7 +236,7 @@ static void read_traces(struct results *results, const struct input_files *files
     static const struct capture_choice beside = {.count = 0};
     struct file_reading file_reading = {.threads = reading->threads,
                                         .shows_progress = reading->shows_progress,
-                                        .keeps_memory = true,
+                                        .keeps_memory = needs_memory(taking->taker),
                                         .use = collect_trace,
                                         .fail = collect_failure,
                                         .captures = reading->captures ? reading->captures : &beside,

@@ -44,8 +44,9 @@ struct analysis_options {
     bool has_other_ranks;                    /* their traces are given with this one */
     const struct scenario *scenarios;        /* [scenario_count]: to replay the steps with */
     size_t scenario_count;
-    int64_t timeline_blocks; /* about as many may a timeline have; 0: none is made */
-    unsigned threads;        /* analyses at the same time at most; 0: one */
+    int64_t timeline_blocks;  /* about as many may a timeline have; 0: none is made */
+    unsigned threads;         /* analyses at the same time at most; 0: one */
+    bool is_for_first_screen; /* no other page is made of the results */
 };
 
 struct steps_path;
@@ -68,6 +69,10 @@ struct analysis {
     /* Adds nothing and returns NULL where the question does not apply to this trace. Runs beside
      * the others: it only reads `input`, and has `results` for itself. */
     struct section *(*run)(struct results *results, const struct analysis_input *input);
+    /* For a section that the first screen only names: it has no finding, and no number that stands
+     * there. True where a short look shows that `run` would make it, which is then not called where
+     * nothing but that screen is printed. NULL: it always is. */
+    bool (*has_section)(const struct analysis_input *input);
 };
 
 /* ---- runs every analysis of list.def on one trace ---- */

@@ -34,3 +34,15 @@ const char *chosen_events_text(struct results *results, const struct ledger *led
     return results_format(results, "Counted: what starts inside the %" PRIu32 " steps %s.",
                           ledger->step_count, step_numbers_text(results, ledger));
 }
+
+bool has_chosen_event(const struct trace *trace, const struct ledger *ledger, uint32_t kinds,
+                      uint32_t classes)
+{
+    struct step_finder finder = {.ledger = ledger};
+
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        if (kinds >> trace->device[i].kind & 1 && classes >> ledger->classes[i] & 1 &&
+            is_chosen_device_event(&finder, trace, i))
+            return true;
+    return false;
+}

@@ -60,9 +60,15 @@ struct analyses_run {
 static void run_one_analysis(void *argument, size_t index)
 {
     struct analyses_run *run = argument;
+    const struct analysis *analysis = analyses[index];
+    struct results *results = &run->results[index];
 
-    results_init(&run->results[index]);
-    run->sections[index] = analyses[index]->run(&run->results[index], run->input);
+    results_init(results);
+    if (run->input->options->is_for_first_screen && analysis->has_section &&
+        analysis->has_section(run->input))
+        run->sections[index] = section_new(results, analysis->name, analysis->name, NULL);
+    else
+        run->sections[index] = analysis->run(results, run->input);
 }
 
 static void run_side_by_side_into(struct results *results, struct rank_results *rank,

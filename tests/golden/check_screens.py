@@ -8,6 +8,7 @@ Of each input here, of generated ones of every reader, and of those of FLOPLEDGE
   - it has no backtick, writes micro as µ, and no sentence of it is longer than 25 words;
   - the times that it prints have three significant digits;
   - a finding that is called as a row of the chart has that row's share; no warning stands there twice;
+  - it is the same where all sections were made, as they are for an answer that is kept;
   - every line of --all stands in the sections that --list-sections names, each printed with --section, in the same order.
 """
 
@@ -208,14 +209,24 @@ def problems_of_sections(program: str, command: Command) -> list[str]:
     return [f"{' '.join(command)}: no section has the line {line!r}" for line in missing[:3]]
 
 
+def problems_of_short_way(program: str, command: Command) -> list[str]:
+    """Where the screen is all that is printed, sections that it only names are not made."""
+    if command[0] != "report":
+        return []
+    short, whole = printed(program, command), printed(program, command, "--cache")
+    return [] if short == whole else [f"{' '.join(command)}: not the screen of a whole report"]
+
+
 def main() -> int:
     program = os.environ.get("FLOPLEDGER", "flopledger")
     problems: list[str] = []
     with tempfile.TemporaryDirectory(prefix="flopledger-screens-") as name:
+        os.environ["XDG_CACHE_HOME"] = name
         for command in own_inputs() + generated_inputs(Path(name)) + shared_inputs():
             for width in LINES_OF_WIDTH:
                 problems += problems_of_screen(program, command, width)
             problems += problems_of_sections(program, command)
+            problems += problems_of_short_way(program, command)
     for problem in problems:
         print(problem)
     print("the first screens fit" if not problems else f"{len(problems)} problems")

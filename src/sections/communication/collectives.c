@@ -144,6 +144,11 @@ static void collectives_add_table(struct results *results, struct section *secti
     free(rows);
 }
 
+static bool has_collectives(const struct analysis_input *input)
+{
+    return has_chosen_event(input->trace, input->ledger, UINT32_MAX, 1U << KERNEL_COMMUNICATION);
+}
+
 static struct section *list_collectives(struct results *results, const struct analysis_input *input)
 {
     struct collective_groups groups = {0};
@@ -170,4 +175,5 @@ const struct analysis collectives_analysis = {
     .name = "collectives",
     .summary = "Which collectives run, how large are they, and how fast?",
     .run = list_collectives,
+    .has_section = has_collectives,
 };

@@ -137,6 +137,20 @@ static struct table *overlap_add_table(struct results *results, struct section *
                              COLUMNS_OF(STEPS_COLUMNS));
 }
 
+static bool has_overlap(const struct analysis_input *input)
+{
+    const struct ledger *ledger = input->ledger;
+    size_t cursor = 0;
+
+    for (uint32_t i = 0; i < ledger->step_count && !ledger->is_cpu_only; i++) {
+        struct overlap_times step = measure_step(ledger, &ledger->steps[i].window, &cursor);
+
+        if (step.communication_ns > 0 || step.copy_ns > 0)
+            return true;
+    }
+    return false;
+}
+
 static struct section *measure_overlap(struct results *results, const struct analysis_input *input)
 {
     const struct ledger *ledger = input->ledger;
@@ -174,4 +188,5 @@ const struct analysis overlap_analysis = {
     .name = "overlap",
     .summary = "How much communication and copying hides behind compute?",
     .run = measure_overlap,
+    .has_section = has_overlap,
 };

@@ -121,6 +121,11 @@ static void copies_add_table(struct results *results, struct section *section,
     free(rows);
 }
 
+static bool has_copies(const struct analysis_input *input)
+{
+    return has_chosen_event(input->trace, input->ledger, ~(1U << EVENT_KERNEL), UINT32_MAX);
+}
+
 static struct section *list_copies(struct results *results, const struct analysis_input *input)
 {
     struct copy_groups groups = {0};
@@ -140,4 +145,5 @@ const struct analysis copies_analysis = {
     .name = "copies",
     .summary = "What is copied between host and device, how fast, and is it hidden?",
     .run = list_copies,
+    .has_section = has_copies,
 };

@@ -216,6 +216,11 @@ static void add_table_by_class(struct results *results, struct section *section,
         FILL_ROW(table_add_row(results, table, 0), BY_CLASS_COLUMNS);
 }
 
+static bool has_kernels(const struct analysis_input *input)
+{
+    return has_chosen_event(input->trace, input->ledger, 1U << EVENT_KERNEL, UINT32_MAX);
+}
+
 static struct section *list_kernels(struct results *results, const struct analysis_input *input)
 {
     struct kernel_groups groups = {0};
@@ -246,4 +251,5 @@ const struct analysis kernels_analysis = {
     .name = "kernels",
     .summary = "Which kernels take the device's time?",
     .run = list_kernels,
+    .has_section = has_kernels,
 };

@@ -243,6 +243,23 @@ static void launches_add_calls(struct results *results, struct section *section,
     free(rows);
 }
 
+/* A call that launched, both in a step. */
+static bool has_launches(const struct analysis_input *input)
+{
+    const struct trace *trace = input->trace;
+    struct step_finder finder = {.ledger = input->ledger};
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        uint32_t launch = trace->launch[i];
+
+        if (launch != NO_EVENT && trace->host[launch].kind == EVENT_RUNTIME_CALL &&
+            is_chosen_device_event(&finder, trace, i) &&
+            step_finder_of_host(&finder, trace->host[launch].start_ns) != NO_STEP)
+            return true;
+    }
+    return false;
+}
+
 static struct section *describe_launches(struct results *results,
                                          const struct analysis_input *input)
 {
@@ -268,4 +285,5 @@ const struct analysis launches_analysis = {
     .name = "launches",
     .summary = "How far ahead of the device does the host launch, and what do launches cost?",
     .run = describe_launches,
+    .has_section = has_launches,
 };

@@ -527,6 +527,26 @@ static void add_table_by_shape(struct results *results, struct section *section,
     operators_clear(&groups);
 }
 
+/* One right inside another of another name, with which it is not one call. */
+static bool has_operators(const struct analysis_input *input)
+{
+    const struct trace *trace = input->trace;
+    bool *is_left_out = find_left_out_names(trace);
+    struct step_finder finder = {.ledger = input->ledger};
+    bool has_one = false;
+
+    for (uint32_t i = 1; i < trace->host_count && !has_one; i++) {
+        const struct event *event = &trace->host[i], *around = &trace->host[i - 1];
+
+        has_one = event->kind == EVENT_OPERATOR && event->name != around->name &&
+                  event->track == around->track && event_end_ns(event) <= event_end_ns(around) &&
+                  takes_part(event, is_left_out) && takes_part(around, is_left_out) &&
+                  step_finder_of_host(&finder, event->start_ns) != NO_STEP;
+    }
+    free(is_left_out);
+    return has_one;
+}
+
 static struct section *list_operators(struct results *results, const struct analysis_input *input)
 {
     struct operator_groups groups = {
@@ -556,4 +576,5 @@ const struct analysis operators_analysis = {
     .name = "operators",
     .summary = "Which operators take time, on the host and on the device?",
     .run = list_operators,
+    .has_section = has_operators,
 };

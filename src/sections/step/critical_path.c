@@ -424,13 +424,18 @@ static void find_view(struct path_view *view)
             view->kinds_ns[kind] += view->path->kinds_ns[step][kind];
 }
 
+static bool has_path(const struct analysis_input *input)
+{
+    return input->simulation != NULL;
+}
+
 static struct section *follow_path(struct results *results, const struct analysis_input *input)
 {
     SCOPED(steps_path) own = {.graph = NULL};
     struct path_view view = {.input = input};
     struct section *section;
 
-    if (!input->simulation)
+    if (!has_path(input))
         return NULL;
     section = section_new(
         results, "critical_path", "Critical path",
@@ -458,4 +463,5 @@ const struct analysis critical_path_analysis = {
     .name = "critical_path",
     .summary = "Which chain of work and waits decides how long a step takes?",
     .run = follow_path,
+    .has_section = has_path,
 };
