@@ -38,8 +38,9 @@ static bool run_cache(int count, char **arguments, struct error *error)
     else
         size = answer_cache_measure(folder);
     if (is_done)
-        printf("%s: %zu answers, %s of %s%s\n", folder, size.count, format_bytes(size.bytes).text,
-               format_bytes(size.bytes_max).text, settings.clears ? ": removed" : "");
+        printf("%s: %zu answer%s, %s of %s%s\n", folder, size.count, size.count == 1 ? "" : "s",
+               format_bytes(size.bytes).text, format_bytes(size.bytes_max).text,
+               settings.clears ? ": removed" : "");
     free(folder);
     return is_done;
 }

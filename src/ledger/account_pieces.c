@@ -47,20 +47,17 @@ static void add_host_piece(void *context, enum host_class class, int64_t start_n
  * latency of that launch. Of a gap before work that was launched already all is of one account. */
 static void add_gap(struct walk *walk, int64_t start_ns, int64_t end_ns)
 {
-    struct step_ledger attributed = {.window = walk->ledger->steps[walk->step].window};
+    uint32_t track = walk->ledger->steps[walk->step].window.track;
     struct idle_gap gap = {.start_ns = start_ns, .end_ns = end_ns, .step = walk->step};
     struct host_piece_visitor visitor = {.visit = add_host_piece, .context = walk};
-    int64_t launch_ns;
+    int64_t launch_ns = find_gap_launch(&gap, &walk->work, track);
 
-    attribute_idle_gap(&attributed, &gap, &walk->work, &walk->activity);
-    if (attributed.account_ns[gap.main_account] == end_ns - start_ns) {
-        account_pieces_add_piece(walk, gap.main_account, start_ns, end_ns);
-        return;
-    }
-    launch_ns = end_ns - attributed.account_ns[ACCOUNT_IDLE_LAUNCH];
-    host_activity_walk(&walk->activity, gap.thread, attributed.window.track,
-                       (int64_t[2]){start_ns, launch_ns}, &visitor);
-    account_pieces_add_piece(walk, ACCOUNT_IDLE_LAUNCH, launch_ns, end_ns);
+    if (launch_ns >= start_ns)
+        host_activity_walk(&walk->activity, gap.thread, track, (int64_t[2]){start_ns, launch_ns},
+                           &visitor);
+    else
+        launch_ns = start_ns;
+    account_pieces_add_piece(walk, gap.main_account, launch_ns, end_ns);
 }
 
 /* The same walk as attribute_step's, over the same changes and with the same order of classes:

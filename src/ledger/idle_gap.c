@@ -180,34 +180,40 @@ static bool is_opened_by_sync(const struct step_ledger *step, const struct idle_
            is_in_sync(activity, step->window.track, gap->start_ns);
 }
 
-void attribute_idle_gap(struct step_ledger *step, struct idle_gap *gap,
-                        const struct device_work *work, struct host_activity *activity)
+int64_t find_gap_launch(struct idle_gap *gap, const struct device_work *work, uint32_t step_track)
 {
     const struct trace *trace = work->trace;
     uint32_t next = first_from(work, gap->end_ns);
-    int64_t launch_ns = gap->end_ns;
+    const struct event *launch;
 
     gap->next_event = next < work->count ? work->events[next] : NO_EVENT;
     gap->launch = gap->next_event == NO_EVENT ? NO_EVENT : trace->launch[gap->next_event];
-    gap->thread = step->window.track == NO_EVENT ? work->main_thread : step->window.track;
+    gap->thread = step_track == NO_EVENT ? work->main_thread : step_track;
     gap->main_account = ACCOUNT_IDLE_LAUNCH;
+    if (gap->launch == NO_EVENT)
+        return gap->end_ns;
+    launch = &trace->host[gap->launch];
+    gap->thread = launch->track;
+    /* The work was there before the gap began, so the host cannot have held it up. */
+    if (launch->start_ns < gap->start_ns)
+        gap->main_account = queued_account(gap, work->is_in_graph[next] != 0);
+    return launch->start_ns < gap->end_ns ? launch->start_ns : gap->end_ns;
+}
+
+void attribute_idle_gap(struct step_ledger *step, struct idle_gap *gap,
+                        const struct device_work *work, struct host_activity *activity)
+{
+    int64_t launch_ns = find_gap_launch(gap, work, step->window.track);
+
     /* What is idle at the end of a step is often the wait for the host to end it, with no next
      * work that could be blamed: it is reported beside the accounts, not as one. */
     if (gap->end_ns == step->window.end_ns)
         step->tail_ns += gap->end_ns - gap->start_ns;
-    if (gap->launch != NO_EVENT) {
-        const struct event *launch = &trace->host[gap->launch];
-
-        gap->thread = launch->track;
-        launch_ns = launch->start_ns < gap->end_ns ? launch->start_ns : gap->end_ns;
-        /* The work was there before the gap began, so the host cannot have held it up. */
-        if (launch_ns < gap->start_ns) {
-            gap->main_account = queued_account(gap, work->is_in_graph[next] != 0);
-            step->account_ns[gap->main_account] += gap->end_ns - gap->start_ns;
-            return;
-        }
-        step->account_ns[ACCOUNT_IDLE_LAUNCH] += gap->end_ns - launch_ns;
+    if (launch_ns < gap->start_ns) {
+        step->account_ns[gap->main_account] += gap->end_ns - gap->start_ns;
+        return;
     }
+    step->account_ns[ACCOUNT_IDLE_LAUNCH] += gap->end_ns - launch_ns;
     if (is_opened_by_sync(step, gap, activity))
         step->sync_opened_ns += gap->end_ns - gap->start_ns;
     attribute_host_part(step, gap, activity, launch_ns);

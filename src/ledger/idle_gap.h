@@ -25,6 +25,11 @@ void device_work_clear(struct device_work *work);
  * devices, where no step names another. */
 uint32_t busiest_thread(const struct trace *trace);
 
+/* When the work was launched that ends the gap: before gap->start_ns where it waited on the device,
+ * gap->end_ns where no launch is known. Fills in `gap` but for host_event; of a gap that waited for
+ * the host main_account is that of the launch's latency. `step_track`: of the step, or NO_EVENT. */
+int64_t find_gap_launch(struct idle_gap *gap, const struct device_work *work, uint32_t step_track);
+
 /* Splits the idle stretch gap->start_ns ... gap->end_ns of `step` by cause: adds to
  * step->account_ns and its facts, and fills in the rest of `gap` but host_event. */
 void attribute_idle_gap(struct step_ledger *step, struct idle_gap *gap,

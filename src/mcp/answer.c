@@ -112,9 +112,9 @@ static void write_member(struct json_writer *writer, const struct json_node *of,
         mcp_copy_value(writer, name, value, USUAL_TEXT_BYTES);
 }
 
-static bool is_full(const struct json_writer *writer)
+static bool is_beyond(const struct json_writer *writer, long bytes)
 {
-    return ftell(writer->output) > MCP_ANSWER_BYTES;
+    return ftell(writer->output) + (long)writer->held > bytes;
 }
 
 static void write_cursor(struct json_writer *writer, int64_t row)
@@ -181,7 +181,8 @@ static bool write_findings_of(void *context, const struct part *part)
          finding = finding->next, number++) {
         if (findings->seen++ < wanted->first_row)
             continue;
-        if (findings->seen > wanted->first_row + wanted->limit || is_full(findings->writer)) {
+        if (findings->seen > wanted->first_row + wanted->limit ||
+            is_beyond(findings->writer, MCP_ANSWER_BYTES)) {
             findings->seen--;
             findings->is_cut = true;
             return false;
@@ -197,7 +198,7 @@ static bool write_contents_of(void *context, const struct part *part)
     struct json_writer *writer = context;
     const struct json_node *tables = json_member(part->section, "tables");
 
-    if (ftell(writer->output) > 2L * MCP_ANSWER_BYTES)
+    if (is_beyond(writer, 2L * MCP_ANSWER_BYTES))
         return false;
     json_begin_object(writer, NULL, JSON_ON_ONE_LINE);
     json_text(writer, "section", part->name);
@@ -224,8 +225,8 @@ static void write_overview(struct json_writer *writer, const struct json_node *r
     if (overview && overview->kind == JSON_OBJECT)
         write_member(writer, overview, "numbers");
     json_begin_array(writer, "ranks", JSON_ON_ONE_LINE);
-    for (const struct json_node *rank = json_items_of(report, "ranks"); rank && !is_full(writer);
-         rank = rank->next) {
+    for (const struct json_node *rank = json_items_of(report, "ranks");
+         rank && !is_beyond(writer, MCP_ANSWER_BYTES); rank = rank->next) {
         json_begin_object(writer, NULL, JSON_ON_ONE_LINE);
         write_member(writer, rank, "label");
         write_member(writer, rank, "file");
@@ -289,7 +290,7 @@ static void write_rows(struct json_writer *writer, const struct part *part,
     write_member(writer, table, "columns");
     json_begin_array(writer, "rows", JSON_ON_ONE_LINE);
     for (const struct json_node *row = json_items_of(table, "rows");
-         row && number < first + limit && !(number > first && is_full(writer));
+         row && number < first + limit && !(number > first && is_beyond(writer, MCP_ANSWER_BYTES));
          row = row->next, number++)
         if (number >= first)
             write_row_or_finding(writer, &(struct row_place){part, table->key, number}, row,
@@ -345,13 +346,13 @@ static void write_whole(struct json_writer *writer, const struct part *part,
     write_member(writer, part->section, "numbers");
     json_begin_array(writer, "findings", JSON_ON_ONE_LINE);
     for (const struct json_node *finding = json_items_of(part->section, "findings");
-         finding && !is_full(writer); finding = finding->next, number++)
+         finding && !is_beyond(writer, MCP_ANSWER_BYTES); finding = finding->next, number++)
         write_row_or_finding(writer, &(struct row_place){part, "findings", number}, finding,
                              USUAL_TEXT_BYTES);
     json_end_array(writer);
     json_begin_object(writer, "tables", JSON_ON_ONE_LINE);
     for (const struct json_node *table = tables ? tables->first : NULL; table; table = table->next)
-        write_rows(writer, part, table, wanted, is_full(writer) ? 0 : limit);
+        write_rows(writer, part, table, wanted, is_beyond(writer, MCP_ANSWER_BYTES) ? 0 : limit);
     json_end_object(writer);
 }
 

@@ -386,30 +386,40 @@ static void remove_half_written_answers(const char *folder)
     globfree(&found);
 }
 
+/* What is kept in the folder. `found` is to be freed by globfree, what is handed back by free. */
+static struct kept_file *find_kept(const char *folder, glob_t *found,
+                                   struct answer_cache_size *size)
+{
+    struct kept_file *files = NULL;
+
+    *size = (struct answer_cache_size){.bytes_max = bytes_allowed()};
+    find_paths(found, folder, pattern_of_answers);
+    for (size_t i = 0; i < found->gl_pathc; i++) {
+        struct stat facts;
+
+        if (stat(found->gl_pathv[i], &facts) != 0)
+            continue;
+        ARRAY_ADD(files, size->count,
+                  (struct kept_file){found->gl_pathv[i], facts.st_size, facts.st_mtim});
+        size->bytes += facts.st_size;
+    }
+    return files;
+}
+
 /* Down to three quarters of the limit, so that not every answer has to do it. */
 static void remove_oldest(const char *folder)
 {
-    struct kept_file *files = NULL;
-    int64_t bytes = 0, bytes_max = bytes_allowed();
-    size_t count = 0;
+    struct answer_cache_size size;
+    struct kept_file *files;
     glob_t found;
 
     remove_half_written_answers(folder);
-    find_paths(&found, folder, pattern_of_answers);
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        struct stat facts;
-
-        if (stat(found.gl_pathv[i], &facts) != 0)
-            continue;
-        ARRAY_ADD(files, count,
-                  (struct kept_file){found.gl_pathv[i], facts.st_size, facts.st_mtim});
-        bytes += facts.st_size;
-    }
-    if (count > 0 && bytes > bytes_max) {
-        qsort(files, count, sizeof *files, compare_use);
-        for (size_t i = 0; i < count && bytes > bytes_max / 4 * 3; i++) {
+    files = find_kept(folder, &found, &size);
+    if (files && size.bytes > size.bytes_max) {
+        qsort(files, size.count, sizeof *files, compare_use);
+        for (size_t i = 0; i < size.count && size.bytes > size.bytes_max / 4 * 3; i++) {
             (void)unlink(files[i].path);
-            bytes -= files[i].bytes;
+            size.bytes -= files[i].bytes;
         }
     }
     free(files);
@@ -457,18 +467,10 @@ void answer_cache_clear(struct answer_cache *cache)
 
 struct answer_cache_size answer_cache_measure(const char *folder)
 {
-    struct answer_cache_size size = {.bytes_max = bytes_allowed()};
+    struct answer_cache_size size;
     glob_t found;
 
-    find_paths(&found, folder, pattern_of_answers);
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        struct stat facts;
-
-        if (stat(found.gl_pathv[i], &facts) != 0)
-            continue;
-        size.count++;
-        size.bytes += facts.st_size;
-    }
+    free(find_kept(folder, &found, &size));
     globfree(&found);
     return size;
 }

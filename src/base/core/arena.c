@@ -1,6 +1,7 @@
 /* Memory that is handed out piece by piece and given back all at once. */
 #include "base/core/arena.h"
 
+#include "base/core/invariant.h"
 #include "base/core/out_of_memory.h"
 
 #include <stdalign.h>
@@ -13,6 +14,7 @@ enum { BLOCK_BYTES_FIRST = 1024, BLOCK_BYTES_MAX = 64 * 1024 };
 
 struct arena_block {
     struct arena_block *next;
+    void *given; /* see arena_give: such a block has no room */
     size_t used;
     size_t size;
     alignas(max_align_t) unsigned char bytes[];
@@ -20,7 +22,7 @@ struct arena_block {
 
 static size_t block_size(const struct arena_block *last)
 {
-    if (!last)
+    if (!last || last->size == 0)
         return BLOCK_BYTES_FIRST;
     return last->size < BLOCK_BYTES_MAX / 2 ? 2 * last->size : BLOCK_BYTES_MAX;
 }
@@ -81,6 +83,17 @@ void arena_adopt(struct arena *arena, struct arena *from)
     from->blocks = NULL;
 }
 
+/* Behind the newest block, which has room. */
+void arena_give(struct arena *arena, void *allocated)
+{
+    struct arena_block **place = arena->blocks ? &arena->blocks->next : &arena->blocks;
+    struct arena_block *block = require_memory(calloc(1, sizeof *block));
+
+    block->given = allocated;
+    block->next = *place;
+    *place = block;
+}
+
 void *arena_list_with_room(struct arena *arena, void *list, size_t count, size_t element_bytes)
 {
     enum { FIRST = 4 };
@@ -104,6 +117,7 @@ void arena_clear(struct arena *arena)
     while (arena->blocks) {
         struct arena_block *next = arena->blocks->next;
 
+        free(arena->blocks->given);
         free(arena->blocks);
         arena->blocks = next;
     }

@@ -19,6 +19,9 @@ char *arena_copy_text(struct arena *arena, const char *text, size_t length);
 /* Moves all memory of `from` to `arena`: what lived in `from` now lives as long as `arena`. */
 void arena_adopt(struct arena *arena, struct arena *from);
 
+/* `allocated`, of malloc, is free()d with the arena. */
+void arena_give(struct arena *arena, void *allocated);
+
 /* A list in the arena that grows one by one: room for at least one more element of `element_bytes`
  * behind `count`. It moves where the count reaches a power of two; what it was stays in the arena
  * until the end. */

@@ -5,7 +5,9 @@
 #include "base/text/utf8.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool is_on_one_line(const struct json_writer *writer)
@@ -13,57 +15,100 @@ static bool is_on_one_line(const struct json_writer *writer)
     return writer->one_line_depth > 0 && writer->depth >= writer->one_line_depth;
 }
 
+static void hand_on(struct json_writer *writer)
+{
+    fwrite_unlocked(writer->buffer, 1, writer->held, writer->output);
+    writer->held = 0;
+}
+
+/* Values are short: a call of the C library for each would cost more than the rest of the work. */
+static void put(struct json_writer *writer, const char *text, size_t length)
+{
+    if (length > sizeof writer->buffer - writer->held) {
+        hand_on(writer);
+        if (length > sizeof writer->buffer) {
+            fwrite_unlocked(text, 1, length, writer->output);
+            return;
+        }
+    }
+    memcpy(writer->buffer + writer->held, text, length);
+    writer->held += length;
+}
+
+static void put_text(struct json_writer *writer, const char *text)
+{
+    put(writer, text, strlen(text));
+}
+
+/* What stands by itself is for whoever writes on behind it. */
+static void end_value(struct json_writer *writer)
+{
+    if (writer->depth == 0)
+        hand_on(writer);
+}
+
 static void new_line(struct json_writer *writer)
 {
     static const char line[] = "\n                                                                ";
 
     static_assert(sizeof line - 1 == 1 + 2 * JSON_DEPTH_MAX, "two spaces for each depth");
-    fwrite_unlocked(line, 1, 1 + 2 * (size_t)writer->depth, writer->output);
+    put(writer, line, 1 + 2 * (size_t)writer->depth);
 }
 
 /* How many bytes of a text stand in JSON as they are: letters, digits and the like, and in markup
  * nothing that means something there. */
 static size_t plain_length(const char *text, bool is_in_markup)
 {
+    enum { ALWAYS = 1, IN_MARKUP = 2 };
+    static const unsigned char special[UCHAR_MAX + 1] = {
+        ['"'] = ALWAYS, ['\\'] = ALWAYS, ['<'] = IN_MARKUP, ['>'] = IN_MARKUP, ['&'] = IN_MARKUP,
+    };
+    unsigned stops = is_in_markup ? ALWAYS | IN_MARKUP : ALWAYS;
     const char *at = text;
 
-    for (; *at >= ' ' && *at <= '~' && *at != '"' && *at != '\\'; at++)
-        if (is_in_markup && (*at == '<' || *at == '>' || *at == '&'))
-            break;
+    while (*at >= ' ' && *at <= '~' && !(special[(unsigned char)*at] & stops))
+        at++;
     return (size_t)(at - text);
+}
+
+/* The character at `text`, which does not stand as it is; how many bytes it has. */
+static size_t write_special(struct json_writer *writer, const char *text, const char *end)
+{
+    struct utf8_character c = utf8_decode(text, (size_t)(end - text));
+    char escape[16];
+
+    if (!c.is_valid)
+        put_text(writer, "\xEF\xBF\xBD");
+    else if (c.code == '\n')
+        put_text(writer, "\\n");
+    else if (c.code == '\t')
+        put_text(writer, "\\t");
+    else if ((utf8_is_control(c.code) && c.code <= 0xFFFF) ||
+             (writer->is_in_markup && (c.code == '<' || c.code == '>' || c.code == '&')))
+        put(writer, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", (unsigned)c.code));
+    else {
+        if (c.code == '"' || c.code == '\\')
+            put_text(writer, "\\");
+        put(writer, text, c.length);
+    }
+    return c.length;
 }
 
 static void write_string(struct json_writer *writer, const char *text)
 {
-    FILE *output = writer->output;
-    const char *end = text + strlen(text);
+    size_t plain = plain_length(text, writer->is_in_markup);
+    const char *end = text + plain;
 
-    putc_unlocked('"', output);
-    while (text < end) {
-        size_t plain = plain_length(text, writer->is_in_markup);
-        struct utf8_character c;
-
-        fwrite_unlocked(text, 1, plain, output);
-        text += plain;
-        if (text == end)
-            break;
-        c = utf8_decode(text, (size_t)(end - text));
-        if (!c.is_valid)
-            fputs("\xEF\xBF\xBD", output);
-        else if (c.code == '"' || c.code == '\\')
-            fprintf(output, "\\%c", (int)c.code);
-        else if (c.code == '\n')
-            fputs("\\n", output);
-        else if (c.code == '\t')
-            fputs("\\t", output);
-        else if ((utf8_is_control(c.code) && c.code <= 0xFFFF) ||
-                 (writer->is_in_markup && (c.code == '<' || c.code == '>' || c.code == '&')))
-            fprintf(output, "\\u%04x", (unsigned)c.code);
-        else
-            fwrite(text, 1, c.length, output);
-        text += c.length;
+    if (*end)
+        end += strlen(end);
+    put_text(writer, "\"");
+    put(writer, text, plain);
+    for (text += plain; text < end; text += plain) {
+        text += write_special(writer, text, end);
+        plain = plain_length(text, writer->is_in_markup);
+        put(writer, text, plain);
     }
-    putc_unlocked('"', output);
+    put_text(writer, "\"");
 }
 
 /* The comma, the line and the key before a value. */
@@ -71,14 +116,14 @@ static void begin_value(struct json_writer *writer, const char *key)
 {
     if (writer->depth > 0) {
         if (writer->has_members[writer->depth])
-            fputs_unlocked(is_on_one_line(writer) ? ", " : ",", writer->output);
+            put_text(writer, is_on_one_line(writer) ? ", " : ",");
         if (!is_on_one_line(writer))
             new_line(writer);
         writer->has_members[writer->depth] = true;
     }
     if (key) {
         write_string(writer, key);
-        fputs_unlocked(": ", writer->output);
+        put_text(writer, ": ");
     }
 }
 
@@ -86,7 +131,7 @@ static void begin_container(struct json_writer *writer, const char *key, enum js
                             char bracket)
 {
     begin_value(writer, key);
-    putc_unlocked(bracket, writer->output);
+    put(writer, &bracket, 1);
     writer->depth++;
     assert(writer->depth < JSON_DEPTH_MAX);
     writer->has_members[writer->depth] = false;
@@ -105,9 +150,10 @@ static void end_container(struct json_writer *writer, char bracket)
     writer->depth--;
     if (had_members && !was_on_one_line)
         new_line(writer);
-    putc_unlocked(bracket, writer->output);
+    put(writer, &bracket, 1);
     if (writer->depth == 0)
-        fputc('\n', writer->output);
+        put_text(writer, "\n");
+    end_value(writer);
 }
 
 void json_begin_object(struct json_writer *writer, const char *key, enum json_layout layout)
@@ -138,40 +184,58 @@ void json_text(struct json_writer *writer, const char *key, const char *text)
     }
     begin_value(writer, key);
     write_string(writer, text);
+    end_value(writer);
 }
 
 void json_plain_text(struct json_writer *writer, const char *key, const char *text, size_t length)
 {
     begin_value(writer, key);
-    putc_unlocked('"', writer->output);
-    fwrite_unlocked(text, 1, length, writer->output);
-    putc_unlocked('"', writer->output);
+    put_text(writer, "\"");
+    put(writer, text, length);
+    put_text(writer, "\"");
+    end_value(writer);
+}
+
+static void write_plain(struct json_writer *writer, const char *key, const char *text)
+{
+    begin_value(writer, key);
+    put_text(writer, text);
+    end_value(writer);
 }
 
 void json_integer(struct json_writer *writer, const char *key, int64_t number)
 {
-    begin_value(writer, key);
-    fprintf(writer->output, "%lld", (long long)number);
+    uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    char digits[24];
+    char *at = digits + sizeof digits - 1;
+
+    *at = '\0';
+    do
+        *--at = (char)('0' + left % 10);
+    while (left /= 10);
+    if (number < 0)
+        *--at = '-';
+    write_plain(writer, key, at);
 }
 
 void json_real(struct json_writer *writer, const char *key, double number)
 {
-    if (!isfinite(number)) {
+    static const double whole_max = 1e15; /* exact_real writes those in full */
+
+    if (fabs(number) < whole_max && (double)(int64_t)number == number && !signbit(number))
+        json_integer(writer, key, (int64_t)number);
+    else if (isfinite(number))
+        write_plain(writer, key, exact_real(number).text);
+    else
         json_null(writer, key);
-        return;
-    }
-    begin_value(writer, key);
-    fputs_unlocked(exact_real(number).text, writer->output);
 }
 
 void json_boolean(struct json_writer *writer, const char *key, bool truth)
 {
-    begin_value(writer, key);
-    fputs_unlocked(truth ? "true" : "false", writer->output);
+    write_plain(writer, key, truth ? "true" : "false");
 }
 
 void json_null(struct json_writer *writer, const char *key)
 {
-    begin_value(writer, key);
-    fputs_unlocked("null", writer->output);
+    write_plain(writer, key, "null");
 }

@@ -3,12 +3,14 @@
 #define FLOPLEDGER_BASE_JSON_JSON_WRITER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-enum { JSON_DEPTH_MAX = 32 };
+enum { JSON_DEPTH_MAX = 32, JSON_BUFFER_BYTES = 1024 };
 
-/* `struct json_writer writer = {.output = file};` Write errors show in ferror(output). */
+/* `struct json_writer writer = {.output = file};` Write errors show in ferror(output). What is
+ * outside of any object and array is in `output`; of what is still open some bytes may be here. */
 struct json_writer {
     FILE *output;
     bool is_in_markup; /* it stands inside a <script> of a page: no <, > or & is written as itself
@@ -16,6 +18,8 @@ struct json_writer {
     int depth;
     int one_line_depth;               /* from this depth on all stands on one line; 0: not now */
     bool has_members[JSON_DEPTH_MAX]; /* of each open object or array */
+    size_t held;
+    char buffer[JSON_BUFFER_BYTES]; /* [held] */
 };
 
 enum json_layout {

@@ -3,16 +3,12 @@
  */
 #include "base/core/arena.h"
 #include "base/core/attributes.h"
-#include "base/core/invariant.h"
 #include "base/json/json_writer.h"
 #include "output/reports/first_screen.h"
 #include "output/reports/html_page.h"
 #include "output/reports/report.h"
 #include "output/reports/results_as_json.h"
 #include "output/results/results.h"
-
-#include <stdlib.h>
-#include <zlib.h>
 
 /* ---- the first screen ------------------------------------------------------------------------ */
 
@@ -131,20 +127,6 @@ static bool can_write_html(bool is_terminal, struct error *error)
     return true;
 }
 
-/* The whole page, unpacked; free() it. */
-static unsigned char *unpack_page(void)
-{
-    unsigned char *page = require_memory(malloc(html_page_bytes));
-    uLongf length = html_page_bytes;
-    int status = uncompress(page, &length, html_page_compressed, html_page_compressed_bytes);
-
-    if (status == Z_MEM_ERROR)
-        end_out_of_memory();
-    require_invariant(status == Z_OK && length == html_page_bytes,
-                      "that the page is what the build wrote");
-    return page;
-}
-
 /* A block of data: the browser does not run it, and nothing in it can end it, as JSON in markup
  * holds no '<'. */
 static void write_report_block(FILE *output, const struct results *results)
@@ -189,18 +171,14 @@ static void write_timeline_blocks(FILE *output, const struct results *results)
 static bool write_html(FILE *output, const struct results *results,
                        const struct report_options *options, struct error *error)
 {
-    unsigned char *page;
-
     (void)options;
     if (!can_write_html(false, error))
         return false;
-    page = unpack_page();
-    fwrite(page, 1, html_page_data_offset, output);
+    fwrite(html_page, 1, html_page_data_offset, output);
     write_report_block(output, results);
     write_screen_block(output, results);
     write_timeline_blocks(output, results);
-    fwrite(page + html_page_data_offset, 1, html_page_bytes - html_page_data_offset, output);
-    free(page);
+    fwrite(html_page + html_page_data_offset, 1, html_page_bytes - html_page_data_offset, output);
     return true;
 }
 

@@ -8,9 +8,8 @@
 
 #include <stddef.h>
 
-/* Compressed (zlib); a size of 0 is a program that was built without the page. */
-extern const unsigned char html_page_compressed[];
-extern const size_t html_page_compressed_bytes;
+/* A size of 0 is a program that was built without the page. */
+extern const char html_page[];
 extern const size_t html_page_bytes;
 /* Where the data blocks go: so many bytes of the page stand before them. */
 extern const size_t html_page_data_offset;
@@ -18,10 +17,7 @@ extern const size_t html_page_data_offset;
 /* ---- a timeline in the data of the page: web/src/timeline_data.ts reads it ---- */
 
 /* Writes an object; null where `timeline` is NULL. The blocks of each lane are one text: base64 of
- * numbers in 7 bits a byte, the lowest first, the high bit set where more follow. Of each row: how
- * many blocks; of each block: start less that of the one before, duration, 2 * label (+ 1 where it
- * is of several events); then of several events how many and their summed duration, of one event of
- * a stream 1 + the delay of its launch (0: none known) and, where known, the lane of the call. */
+ * numbers; of each row how many blocks, and these as timeline_pack does it. */
 void write_timeline(struct json_writer *json, const char *key, const struct timeline *timeline);
 
 #endif

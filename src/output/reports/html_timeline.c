@@ -5,29 +5,82 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
-static void html_timeline_pack(struct bytes *packed, int64_t number)
+enum { NUMBERS_OF_BLOCK_MAX = 5 };
+
+static unsigned char *put_number(unsigned char *at, uint64_t number)
 {
-    bytes_add_varint(packed, number > 0 ? (uint64_t)number : 0);
+    for (; number >= 0x80; number >>= 7)
+        *at++ = (unsigned char)(number | 0x80);
+    *at++ = (unsigned char)number;
+    return at;
+}
+
+static unsigned char *put_length(unsigned char *at, int64_t length)
+{
+    return put_number(at, length > 0 ? (uint64_t)length : 0);
+}
+
+void timeline_pack(struct packed_row *row, const struct timeline_block *block)
+{
+    uint64_t distance = (uint64_t)(block->start_ns - row->end_ns);
+    unsigned char *at;
+
+    bytes_reserve(&row->bytes, (size_t)NUMBERS_OF_BLOCK_MAX * VARINT_BYTES_MAX);
+    at = row->bytes.bytes + row->bytes.length;
+    at = put_number(at, block->start_ns < row->end_ns ? ~(distance << 1) : distance << 1);
+    at = put_length(at, block->duration_ns);
+    at = put_number(at, 2 * (uint64_t)block->label + (block->count > 1));
+    if (block->count > 1) {
+        at = put_number(at, block->count);
+        at = put_length(at, block->filled_ns);
+    } else if (row->has_launches) {
+        at = put_length(at, block->launch_delay_ns + 1);
+        if (block->launch_delay_ns != TIMELINE_NO_LAUNCH)
+            at = put_number(at, block->launch_lane);
+    }
+    row->bytes.length = (size_t)(at - row->bytes.bytes);
+    row->end_ns = block->start_ns + block->duration_ns;
+    row->count++;
+}
+
+/* Two digits for each twelve bits: [2 * bits]. Pages are written by one thread. */
+static const char *digit_pairs(void)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static char pairs[2 << 12];
+
+    for (size_t bits = 0; !pairs[sizeof pairs - 1] && bits < sizeof pairs / 2; bits++) {
+        pairs[2 * bits] = digits[bits >> 6];
+        pairs[2 * bits + 1] = digits[bits & 63];
+    }
+    return pairs;
+}
+
+static char *put_four(char *out, const char *pairs, const unsigned char three[3])
+{
+    uint32_t group = (uint32_t)three[0] << 16 | (uint32_t)three[1] << 8 | three[2];
+
+    memcpy(out, &pairs[2 * (size_t)(group >> 12)], 2);
+    memcpy(out + 2, &pairs[2 * (size_t)(group & 4095)], 2);
+    return out + 4;
 }
 
 static void write_base64(struct json_writer *json, const char *key, const struct bytes *packed)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    size_t length = packed->length;
-    size_t rest = length % 3;
-    char *text = require_memory(malloc((length + 2) / 3 * 4 + 1));
+    const char *pairs = digit_pairs();
+    size_t rest = packed->length % 3;
+    size_t whole = packed->length - rest;
+    char *text = require_memory(malloc(packed->length / 3 * 4 + 4));
+    unsigned char last[3] = {0};
     char *out = text;
 
-    for (size_t i = 0; i < length; i += 3) {
-        uint32_t more = i + 1 < length ? packed->bytes[i + 1] : 0;
-        uint32_t last = i + 2 < length ? packed->bytes[i + 2] : 0;
-        uint32_t group = (uint32_t)packed->bytes[i] << 16 | more << 8 | last;
-
-        *out++ = digits[group >> 18];
-        *out++ = digits[group >> 12 & 63];
-        *out++ = digits[group >> 6 & 63];
-        *out++ = digits[group & 63];
+    for (size_t i = 0; i < whole; i += 3)
+        out = put_four(out, pairs, packed->bytes + i);
+    if (rest) {
+        memcpy(last, packed->bytes + whole, rest);
+        out = put_four(out, pairs, last);
     }
     for (size_t i = rest; i > 0 && i < 3; i++) /* what the last group has too few */
         out[(ptrdiff_t)i - 3] = '=';
@@ -35,27 +88,16 @@ static void write_base64(struct json_writer *json, const char *key, const struct
     free(text);
 }
 
-static void pack_row(struct bytes *packed, const struct timeline_row *row, bool is_stream)
+static void add_row(struct bytes *packed, const struct timeline_row *row, bool is_stream)
 {
-    int64_t before_ns = 0;
+    struct packed_row own = {.has_launches = is_stream};
 
-    html_timeline_pack(packed, (int64_t)row->count);
-    for (size_t i = 0; i < row->count; i++) {
-        const struct timeline_block *block = &row->blocks[i];
-
-        bytes_add_zigzag(packed, block->start_ns - before_ns);
-        before_ns = block->start_ns + block->duration_ns;
-        html_timeline_pack(packed, block->duration_ns);
-        html_timeline_pack(packed, 2 * (int64_t)block->label + (block->count > 1));
-        if (block->count > 1) {
-            html_timeline_pack(packed, block->count);
-            html_timeline_pack(packed, block->filled_ns);
-        } else if (is_stream) {
-            html_timeline_pack(packed, block->launch_delay_ns + 1);
-            if (block->launch_delay_ns != TIMELINE_NO_LAUNCH)
-                html_timeline_pack(packed, block->launch_lane);
-        }
-    }
+    bytes_add_varint(packed, row->count);
+    bytes_add(packed, row->packed, row->packed_bytes);
+    for (size_t i = 0; row->blocks && i < row->count; i++)
+        timeline_pack(&own, &row->blocks[i]);
+    bytes_add(packed, own.bytes.bytes, own.bytes.length);
+    bytes_clear(&own.bytes);
 }
 
 static const char *kind_key(enum timeline_lane_kind kind)
@@ -88,7 +130,7 @@ static void write_lane(struct json_writer *json, const struct timeline_lane *lan
     struct bytes packed = {0};
 
     for (size_t i = 0; i < lane->row_count; i++)
-        pack_row(&packed, &lane->rows[i], lane->kind == TIMELINE_STREAM);
+        add_row(&packed, &lane->rows[i], lane->kind == TIMELINE_STREAM);
     json_begin_object(json, NULL, JSON_ON_ONE_LINE);
     json_text(json, "kind", kind_key(lane->kind));
     json_text(json, "title", lane->title);
@@ -144,9 +186,9 @@ static void write_path(struct json_writer *json, const struct timeline *timeline
         const struct timeline_link *link = &timeline->path[i];
 
         bytes_add_zigzag(&packed, link->start_ns - at_ns);
-        html_timeline_pack(&packed, link->duration_ns);
-        html_timeline_pack(&packed, link->lane == UINT32_MAX ? 0 : (int64_t)link->lane + 1);
-        html_timeline_pack(&packed, link->kind);
+        bytes_add_varint(&packed, link->duration_ns > 0 ? (uint64_t)link->duration_ns : 0);
+        bytes_add_varint(&packed, link->lane == UINT32_MAX ? 0 : (uint64_t)link->lane + 1);
+        bytes_add_varint(&packed, link->kind);
         at_ns = link->start_ns + link->duration_ns;
     }
     json_begin_object(json, "path", JSON_ON_ONE_LINE);

@@ -234,7 +234,13 @@ static void code_class(struct coder *coder, struct timeline_class *class)
 
 static void code_row(struct coder *coder, struct timeline_row *row)
 {
-    CODE_PLAIN_LIST(coder, row->blocks, row->count);
+    size_t count = row->blocks ? row->count : 0;
+
+    CODE(coder, row->count);
+    CODE_PLAIN_LIST(coder, row->blocks, count);
+    CODE_PLAIN_LIST(coder, row->packed, row->packed_bytes);
+    if (row->blocks && count != row->count)
+        coder->is_broken = true;
 }
 
 static void code_lane(struct coder *coder, struct timeline_lane *lane)

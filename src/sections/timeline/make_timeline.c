@@ -1,10 +1,10 @@
 /* The timeline of a trace, for reports that can draw one. */
+#include "base/core/arena.h"
 #include "base/core/array.h"
 #include "base/core/hash_map.h"
 #include "base/core/hash_mix.h"
 #include "base/core/invariant.h"
 #include "cost/modules/module_tree.h"
-#include "critical_path/steps_path.h"
 #include "ledger/step_outliers.h"
 #include "output/results/results.h"
 #include "output/results/timeline.h"
@@ -29,7 +29,9 @@ struct merged_pieces {
     int64_t start_ns;
     int64_t end_ns;
     int64_t filled_ns;
-    int64_t class_ns[TIMELINE_CLASSES_IN_ALL_MAX];
+    int64_t class_ns[TIMELINE_CLASSES_IN_ALL_MAX]; /* zeroed but for `classes` */
+    uint8_t classes[TIMELINE_CLASSES_IN_ALL_MAX];  /* [class_count]: of the pieces */
+    uint32_t class_count;
     struct timeline_piece first;
     uint32_t count;
     bool is_of_one_name; /* all have the name, module and class of the first */
@@ -37,10 +39,18 @@ struct merged_pieces {
 
 /* A row while it grows. */
 struct growing_row {
-    struct timeline_block *blocks; /* [count] */
-    size_t count;
+    struct packed_row blocks;
+    int64_t event_count;
     size_t region; /* of the last piece */
     struct merged_pieces merged;
+};
+
+/* What a label was made of, and 1 + where it is in the labels; 0: nothing yet. */
+struct seen_label {
+    uint32_t name; /* as in a piece */
+    uint32_t module;
+    uint32_t class;
+    uint32_t label;
 };
 
 /* A list of texts, each once. */
@@ -65,9 +75,10 @@ struct timeline_rows {
     struct text_list names;
     struct text_list modules;
     struct hash_map label_of;
-    uint32_t seen[LABELS_SEEN]; /* by a few bits of a label: 1 + where it is in `labels`, or 0 */
+    struct seen_label seen[LABELS_SEEN]; /* by a few bits of what it was made of */
     struct timeline_label *labels;
     size_t label_count;
+    int64_t room; /* blocks that may still be added; negative: there were more */
 };
 
 /* A longer name is cut, and beyond so many bytes of names no more are kept. */
@@ -124,34 +135,40 @@ static uint32_t text_index(struct text_list *list, struct results *results, uint
 static uint32_t label_index(struct timeline_rows *rows, const struct timeline_label *label)
 {
     uint64_t key = pair_key(label->name, (label->module << 7) | label->class);
-    uint32_t *seen = &rows->seen[(key * HASH_MULTIPLIER >> 32) % LABELS_SEEN];
-    const struct timeline_label *last = *seen ? &rows->labels[*seen - 1] : NULL;
+    uint32_t index = hash_map_add(&rows->label_of, key, (uint32_t)rows->label_count);
 
-    if (last && last->name == label->name && last->module == label->module &&
-        last->class == label->class)
-        return *seen - 1;
-    *seen = 1 + hash_map_add(&rows->label_of, key, (uint32_t)rows->label_count);
-    if (*seen > rows->label_count)
+    if (index == rows->label_count)
         ARRAY_ADD(rows->labels, rows->label_count, *label);
-    return *seen - 1;
+    return index;
 }
 
 static uint32_t label_of_piece(struct timeline_rows *rows, const struct timeline_piece *piece)
 {
+    uint64_t key = pair_key(piece->name, (piece->module << 7) ^ piece->class);
+    struct seen_label *seen = &rows->seen[(key * HASH_MULTIPLIER >> 32) % LABELS_SEEN];
     struct timeline_label label = {.class = piece->class};
 
+    if (seen->label && seen->name == piece->name && seen->module == piece->module &&
+        seen->class == piece->class)
+        return seen->label - 1;
     if (piece->name)
         label.name = text_index(&rows->names, rows->results, piece->name,
                                 trace_text(rows->trace, piece->name));
     if (piece->module != NO_MODULE)
         label.module = text_index(&rows->modules, rows->results, piece->module,
                                   rows->tree->modules[piece->module].name);
-    return label_index(rows, &label);
+    *seen = (struct seen_label){piece->name, piece->module, piece->class,
+                                1 + label_index(rows, &label)};
+    return seen->label - 1;
 }
 
-static void timeline_rows_append(struct growing_row *row, const struct timeline_block *block)
+static void timeline_rows_append(struct timeline_rows *rows, struct growing_row *row,
+                                 const struct timeline_block *block)
 {
-    ARRAY_ADD(row->blocks, row->count, *block);
+    if (--rows->room < 0)
+        return;
+    timeline_pack(&row->blocks, block);
+    row->event_count += block->count;
 }
 
 static void append_piece(struct timeline_rows *rows, struct growing_row *row,
@@ -173,30 +190,32 @@ static void append_piece(struct timeline_rows *rows, struct growing_row *row,
             block.launch_lane = lane;
         }
     }
-    timeline_rows_append(row, &block);
+    timeline_rows_append(rows, row, &block);
 }
 
+/* That which fills most; of several the first piece's, else the first in the order of classes. */
 static uint32_t main_class(const struct merged_pieces *merged)
 {
     uint32_t best = merged->first.class;
 
-    for (uint32_t class = 0; class < TIMELINE_CLASSES_IN_ALL_MAX; class ++)
-        if (merged->class_ns[class] > merged->class_ns[best])
+    for (uint32_t i = 0; i < merged->class_count; i++) {
+        uint32_t class = merged->classes[i];
+        int64_t more_ns = merged->class_ns[class] - merged->class_ns[best];
+
+        if (more_ns > 0 || (more_ns == 0 && best != merged->first.class && class < best))
             best = class;
+    }
     return best;
 }
 
 static void flush(struct timeline_rows *rows, struct growing_row *row)
 {
     struct merged_pieces *merged = &row->merged;
-    struct timeline_block block;
 
-    if (merged->count == 0)
-        return;
     if (merged->count == 1) {
         append_piece(rows, row, &merged->first);
-    } else {
-        block = (struct timeline_block){
+    } else if (merged->count > 1) {
+        struct timeline_block block = {
             .start_ns = merged->start_ns - rows->start_ns,
             .duration_ns = merged->end_ns - merged->start_ns,
             .filled_ns = merged->filled_ns,
@@ -206,9 +225,14 @@ static void flush(struct timeline_rows *rows, struct growing_row *row)
                          ? label_of_piece(rows, &merged->first)
                          : label_index(rows, &(struct timeline_label){.class = main_class(merged)}),
         };
-        timeline_rows_append(row, &block);
+
+        timeline_rows_append(rows, row, &block);
     }
-    *merged = (struct merged_pieces){0};
+    for (uint32_t i = 0; i < merged->class_count; i++)
+        merged->class_ns[merged->classes[i]] = 0;
+    merged->class_count = 0;
+    merged->filled_ns = 0;
+    merged->count = 0;
 }
 
 static void timeline_rows_merge(struct merged_pieces *merged, const struct timeline_piece *piece)
@@ -227,6 +251,8 @@ static void timeline_rows_merge(struct merged_pieces *merged, const struct timel
     if (end_ns > merged->end_ns)
         merged->end_ns = end_ns;
     merged->filled_ns += piece->duration_ns;
+    if (merged->class_ns[piece->class] == 0 && piece->duration_ns > 0)
+        merged->classes[merged->class_count++] = (uint8_t)piece->class;
     merged->class_ns[piece->class] += piece->duration_ns;
     merged->count++;
 }
@@ -247,14 +273,18 @@ static void timeline_rows_take(void *context, const struct timeline_piece *piece
     int64_t resolution_ns;
     int64_t bucket;
 
+    if (rows->room < 0)
+        return;
     while (row->region + 1 < rows->region_count &&
            piece->start_ns >= rows->regions[row->region].end_ns) {
-        flush(rows, row);
+        if (row->merged.count)
+            flush(rows, row);
         row->region++;
     }
     resolution_ns = rows->regions[row->region].resolution_ns;
     if (piece->duration_ns >= resolution_ns) {
-        flush(rows, row);
+        if (row->merged.count)
+            flush(rows, row);
         append_piece(rows, row, piece);
         return;
     }
@@ -274,11 +304,16 @@ static void *moved(struct results *results, const void *list, size_t bytes)
     return copy;
 }
 
+/* A row is most of a timeline: it is handed on, not copied. */
 static void move_row(struct timeline_rows *rows, struct growing_row *from, struct timeline_row *to)
 {
-    to->count = from->count;
-    to->blocks = moved(rows->results, from->blocks, from->count * sizeof *from->blocks);
-    free(from->blocks);
+    struct bytes *packed = &from->blocks.bytes;
+
+    *to = (struct timeline_row){.count = from->blocks.count, .packed_bytes = packed->length};
+    if (packed->length) {
+        to->packed = array_resize(packed->bytes, packed->length, 1);
+        arena_give(rows->results->arena, to->packed);
+    }
     *from = (struct growing_row){0};
 }
 
@@ -295,9 +330,13 @@ static void timeline_rows_finish(struct timeline_rows *rows, struct timeline *ti
 
         lane->rows = results_allocate(results, lane->row_count * sizeof *lane->rows + 1);
         for (size_t j = 0; j < lane->row_count; j++) {
-            move_row(rows, &rows->rows[rows->first_row[i] + j], &lane->rows[j]);
-            timeline->block_count += (int64_t)lane->rows[j].count;
+            struct growing_row *row = &rows->rows[rows->first_row[i] + j];
+
+            timeline->block_count += (int64_t)row->blocks.count;
+            lane->event_count += row->event_count;
+            move_row(rows, row, &lane->rows[j]);
         }
+        timeline->event_count += lane->event_count;
     }
     timeline->names = moved(results, rows->names.texts, rows->names.count * sizeof(char *));
     timeline->name_count = rows->names.count;
@@ -310,127 +349,12 @@ static void timeline_rows_finish(struct timeline_rows *rows, struct timeline *ti
 static void timeline_rows_clear(struct timeline_rows *rows)
 {
     for (size_t i = 0; rows->rows && i < rows->row_count; i++)
-        free(rows->rows[i].blocks);
+        bytes_clear(&rows->rows[i].blocks.bytes);
     free(rows->rows);
     free(rows->labels);
     hash_map_clear(&rows->label_of);
     text_list_clear(&rows->names);
     text_list_clear(&rows->modules);
-}
-
-/* ---- the critical path ----------------------------------------------------------------------- */
-
-/* The critical path on a timeline: where it runs in the typical step. */
-
-enum { LINKS_MAX = 4000 }; /* about what a screen can show; more are merged */
-
-/* Links of the step while they are put together. */
-struct gathering {
-    struct timeline_link *links; /* [count] */
-    size_t count;
-    int64_t longest_ns;  /* of what was merged into the last one */
-    int64_t shortest_ns; /* shorter ones of one lane are merged */
-};
-
-static void timeline_path_gather(struct gathering *gathering, struct timeline_link link)
-{
-    struct timeline_link *last = gathering->count ? &gathering->links[gathering->count - 1] : NULL;
-
-    if (last && last->lane == link.lane && last->start_ns + last->duration_ns == link.start_ns &&
-        (last->kind == link.kind ||
-         last->duration_ns + link.duration_ns < gathering->shortest_ns)) {
-        last->duration_ns += link.duration_ns;
-        if (link.duration_ns > gathering->longest_ns)
-            last->kind = link.kind;
-        if (link.duration_ns > gathering->longest_ns)
-            gathering->longest_ns = link.duration_ns;
-        return;
-    }
-    gathering->links[gathering->count++] = link;
-    gathering->longest_ns = link.duration_ns;
-}
-
-static size_t count_links(const struct steps_path *path, const struct step_window *window)
-{
-    int64_t start_ns = window->start_ns - path->graph->start_ns;
-    int64_t end_ns = window->end_ns - path->graph->start_ns;
-    size_t count = 0;
-
-    for (size_t i = 0; i < path->pieces.count; i++)
-        count +=
-            path->pieces.pieces[i].end_ns > start_ns && path->pieces.pieces[i].start_ns < end_ns;
-    return count;
-}
-
-static void gather_step(struct gathering *gathering, const struct steps_path *path,
-                        const struct step_window *window, const uint32_t *lane_of_track)
-{
-    gathering->count = 0;
-    for (size_t i = 0; i < path->pieces.count; i++) {
-        struct path_link link = steps_path_link(path, i);
-
-        if (link.end_ns <= window->start_ns || link.start_ns >= window->end_ns)
-            continue;
-        if (link.start_ns < window->start_ns)
-            link.start_ns = window->start_ns;
-        if (link.end_ns > window->end_ns)
-            link.end_ns = window->end_ns;
-        timeline_path_gather(
-            gathering, (struct timeline_link){
-                           .start_ns = link.start_ns,
-                           .duration_ns = link.end_ns - link.start_ns,
-                           .lane = link.track == NO_EVENT ? UINT32_MAX : lane_of_track[link.track],
-                           .kind = link.kind});
-    }
-}
-
-static const char *const *kind_texts(struct results *results, bool is_key)
-{
-    const char **texts = results_allocate(results, PATH_KIND_COUNT * sizeof *texts);
-
-    for (int kind = 0; kind < PATH_KIND_COUNT; kind++)
-        texts[kind] =
-            is_key ? account_descriptions[path_kinds[kind].account].key : path_kinds[kind].title;
-    return texts;
-}
-
-/* The same as the section on the critical path chooses. */
-static const struct step_window *typical_window(const struct ledger *ledger)
-{
-    struct step_spread spread = measure_step_spread(ledger);
-    uint32_t step = typical_step(&spread, ledger->step_count);
-
-    free(spread.steps);
-    return &ledger->steps[step].window;
-}
-
-/* Adds the links of the path in the typical one of the steps that it was followed through, short
- * ones of one lane merged where there are many. `lane_of_track`: NO_EVENT where a track is not
- * drawn. Adds nothing where the trace has no path. */
-static void timeline_add_path(struct results *results, struct timeline *timeline,
-                              const struct analysis_input *input, const uint32_t *lane_of_track)
-{
-    const struct step_window *window;
-    SCOPED(steps_path) own = {.graph = NULL};
-    const struct steps_path *path;
-    struct gathering gathering = {.count = 0};
-
-    if (!input->simulation || input->simulation->is_refused)
-        return;
-    window = typical_window(input->simulation->graph.ledger);
-    gathering.shortest_ns = (window->end_ns - window->start_ns) / LINKS_MAX;
-    path = steps_path_of(input->path, &own, &input->simulation->graph);
-    gathering.links =
-        results_allocate(results, (count_links(path, window) + 1) * sizeof *gathering.links);
-    gather_step(&gathering, path, window, lane_of_track);
-    for (size_t i = 0; i < gathering.count; i++)
-        gathering.links[i].start_ns -= timeline->base_ns;
-    timeline->path = gathering.links;
-    timeline->path_count = gathering.count;
-    timeline->path_step = window->number;
-    timeline->path_kinds = kind_texts(results, false);
-    timeline->path_accounts = kind_texts(results, true);
-    timeline->path_kind_count = PATH_KIND_COUNT;
 }
 
 /* ---- make timeline --------------------------------------------------------------------------- */
@@ -601,19 +525,9 @@ static void set_lanes(struct making *making, struct timeline *timeline)
         };
 }
 
-static void count_events(struct timeline *timeline)
-{
-    for (size_t i = 0; i < timeline->lane_count; i++) {
-        struct timeline_lane *lane = &timeline->lanes[i];
-
-        for (size_t j = 0; j < lane->row_count; j++)
-            for (size_t k = 0; k < lane->rows[j].count; k++)
-                lane->event_count += lane->rows[j].blocks[k].count;
-        timeline->event_count += lane->event_count;
-    }
-}
-
-static void make_timeline_fill_rows(struct making *making, struct timeline *timeline)
+/* False where there would be more than `blocks_max` of them. */
+static bool make_timeline_fill_rows(struct making *making, struct timeline *timeline,
+                                    int64_t blocks_max)
 {
     struct timeline_rows rows = {
         .results = making->results,
@@ -625,17 +539,28 @@ static void make_timeline_fill_rows(struct making *making, struct timeline *time
         .region_count = making->region_count,
         .first_row = making->first_row,
         .row_count = making->row_count,
+        .room = blocks_max,
     };
     struct piece_sink sink = {.take = timeline_rows_take, .context = &rows};
+    bool is_filled;
 
     timeline_rows_init(&rows);
+    for (size_t i = 0; i < making->lanes.count; i++)
+        for (uint32_t j = 0; j < making->lanes.lanes[i].row_count; j++)
+            rows.rows[rows.first_row[i] + j].blocks.has_launches =
+                making->lanes.lanes[i].kind == TIMELINE_STREAM;
     timeline_lanes_walk(&making->lanes, &sink);
-    set_lanes(making, timeline);
-    timeline_rows_finish(&rows, timeline);
+    is_filled = rows.room >= 0;
+    if (is_filled) {
+        set_lanes(making, timeline);
+        timeline_rows_finish(&rows, timeline);
+    }
     timeline_rows_clear(&rows);
+    return is_filled;
 }
 
-static struct timeline *fill_timeline(struct making *making)
+/* NULL where it would hold more than `blocks_max` blocks. */
+static struct timeline *fill_timeline(struct making *making, int64_t blocks_max)
 {
     struct timeline *timeline = results_allocate(making->results, sizeof *timeline);
 
@@ -649,12 +574,40 @@ static struct timeline *fill_timeline(struct making *making)
     timeline->classes = timeline_classes(making->results, &timeline->class_count);
     require_invariant(timeline->class_count <= TIMELINE_CLASSES_IN_ALL_MAX,
                       "merged pieces have room for all classes");
-    make_timeline_fill_rows(making, timeline);
-    count_events(timeline);
+    if (!make_timeline_fill_rows(making, timeline, blocks_max))
+        return NULL;
     set_steps(making, timeline);
     set_regions(making, timeline);
     timeline_add_counters(making->results, timeline, making->input->trace, making->counts.start_ns);
     return timeline;
+}
+
+/* The whole in every event; NULL where that is more than `block_budget` blocks, or looks so. */
+static struct timeline *fill_in_full(struct making *making, int64_t block_budget)
+{
+    const struct trace *trace = making->input->trace;
+    int64_t pieces =
+        (int64_t)trace->host_count + trace->device_count + (int64_t)making->lanes.accounts.count;
+
+    if (pieces / 2 > block_budget)
+        return NULL;
+    making->regions = require_memory(calloc(1, sizeof *making->regions));
+    making->regions[0] = (struct timeline_region){.start_ns = making->counts.start_ns,
+                                                  .end_ns = making->counts.end_ns + 1};
+    making->region_count = 1;
+    return fill_timeline(making, block_budget);
+}
+
+/* What would be in it is counted first. */
+static struct timeline *fill_as_planned(struct making *making, int64_t block_budget)
+{
+    struct piece_sink counter = {.take = count_piece, .context = making};
+
+    free(making->regions);
+    timeline_lanes_walk(&making->lanes, &counter);
+    making->regions = plan_timeline(&making->counts, block_budget, making->favourites,
+                                    making->favourite_count, &making->region_count);
+    return fill_timeline(making, INT64_MAX);
 }
 
 static void making_clear(struct making *making)
@@ -674,7 +627,6 @@ struct timeline *make_timeline(struct results *results, const struct analysis_in
         .input = input,
         .lanes = {.trace = input->trace, .ledger = input->ledger, .costs = input->costs},
         .counts = {.finder = {.ledger = input->ledger}}};
-    struct piece_sink counter = {.take = count_piece, .context = &making};
     struct timeline *timeline;
 
     if (input->ledger->step_count == 0)
@@ -682,11 +634,10 @@ struct timeline *make_timeline(struct results *results, const struct analysis_in
     make_timeline_find_span(&making);
     timeline_lanes_find(&making.lanes);
     number_rows(&making);
-    timeline_lanes_walk(&making.lanes, &counter);
     choose_favourites(&making, rank);
-    making.regions = plan_timeline(&making.counts, block_budget, making.favourites,
-                                   making.favourite_count, &making.region_count);
-    timeline = fill_timeline(&making);
+    timeline = fill_in_full(&making, block_budget);
+    if (!timeline)
+        timeline = fill_as_planned(&making, block_budget);
     timeline_add_path(results, timeline, input, making.lanes.lane_of_track);
     making_clear(&making);
     return timeline;

@@ -106,6 +106,12 @@ struct timeline_region *plan_timeline(const struct timeline_counts *counts, int6
                                       const uint32_t *favourites, size_t favourite_count,
                                       size_t *region_count);
 
+/* Adds the links of the path in the typical one of the steps that it was followed through, short
+ * ones of one lane merged where there are many. `lane_of_track`: NO_EVENT where a track is not
+ * drawn. Adds nothing where the trace has no path. */
+void timeline_add_path(struct results *results, struct timeline *timeline,
+                       const struct analysis_input *input, const uint32_t *lane_of_track);
+
 /* ---- the series of a timeline: numbers over time, thinned out so that peaks stay ---- */
 
 /* Points that are kept of one series, at most (and one more at either end). */

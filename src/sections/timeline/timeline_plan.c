@@ -1,6 +1,8 @@
-/* How much of a trace a timeline can hold. */
+/* How much of a trace, and of its critical path, a timeline can hold. */
 #include "base/core/array.h"
 #include "base/core/invariant.h"
+#include "critical_path/steps_path.h"
+#include "ledger/step_outliers.h"
 #include "sections/timeline/timeline_parts.h"
 
 #include <stdlib.h>
@@ -19,10 +21,14 @@ static unsigned shift_of(unsigned index)
     return PLAN_SHIFT_FIRST + index * PLAN_SHIFT_STEP;
 }
 
+static int64_t plan_bin_ns(const struct timeline_counts *counts)
+{
+    return (counts->end_ns - counts->start_ns) / PLAN_BINS + 1;
+}
+
 static size_t bin_of(const struct timeline_counts *counts, int64_t time_ns)
 {
-    int64_t bin_ns = (counts->end_ns - counts->start_ns) / PLAN_BINS + 1;
-    int64_t bin = (time_ns - counts->start_ns) / bin_ns;
+    int64_t bin = (time_ns - counts->start_ns) / plan_bin_ns(counts);
 
     return bin < 0 ? 0 : bin >= PLAN_BINS ? PLAN_BINS - 1 : (size_t)bin;
 }
@@ -107,7 +113,7 @@ static int64_t finest_resolution(const struct timeline_counts *counts, int64_t b
 static struct timeline_region widest_slice(const struct timeline_counts *counts,
                                            const struct step_window *window, int64_t block_budget)
 {
-    int64_t bin_ns = (counts->end_ns - counts->start_ns) / PLAN_BINS + 1;
+    int64_t bin_ns = plan_bin_ns(counts);
     size_t first = bin_of(counts, window->start_ns);
     size_t end = bin_of(counts, window->end_ns);
     size_t low = first + (end - first) / 2;
@@ -204,4 +210,116 @@ struct timeline_region *plan_timeline(const struct timeline_counts *counts, int6
     add_region(regions, region_count, time_ns, counts->end_ns + 1, resolution_ns);
     free(detailed);
     return regions;
+}
+
+/* ---- the critical path ----------------------------------------------------------------------- */
+
+/* The critical path on a timeline: where it runs in the typical step. */
+
+enum { LINKS_MAX = 4000 }; /* about what a screen can show; more are merged */
+
+/* Links of the step while they are put together. */
+struct gathering {
+    struct timeline_link *links; /* [count] */
+    size_t count;
+    int64_t longest_ns;  /* of what was merged into the last one */
+    int64_t shortest_ns; /* shorter ones of one lane are merged */
+};
+
+static void timeline_path_gather(struct gathering *gathering, struct timeline_link link)
+{
+    struct timeline_link *last = gathering->count ? &gathering->links[gathering->count - 1] : NULL;
+
+    if (last && last->lane == link.lane && last->start_ns + last->duration_ns == link.start_ns &&
+        (last->kind == link.kind ||
+         last->duration_ns + link.duration_ns < gathering->shortest_ns)) {
+        last->duration_ns += link.duration_ns;
+        if (link.duration_ns > gathering->longest_ns)
+            last->kind = link.kind;
+        if (link.duration_ns > gathering->longest_ns)
+            gathering->longest_ns = link.duration_ns;
+        return;
+    }
+    gathering->links[gathering->count++] = link;
+    gathering->longest_ns = link.duration_ns;
+}
+
+static size_t count_links(const struct steps_path *path, const struct step_window *window)
+{
+    int64_t start_ns = window->start_ns - path->graph->start_ns;
+    int64_t end_ns = window->end_ns - path->graph->start_ns;
+    size_t count = 0;
+
+    for (size_t i = 0; i < path->pieces.count; i++)
+        count +=
+            path->pieces.pieces[i].end_ns > start_ns && path->pieces.pieces[i].start_ns < end_ns;
+    return count;
+}
+
+static void gather_step(struct gathering *gathering, const struct steps_path *path,
+                        const struct step_window *window, const uint32_t *lane_of_track)
+{
+    gathering->count = 0;
+    for (size_t i = 0; i < path->pieces.count; i++) {
+        struct path_link link = steps_path_link(path, i);
+
+        if (link.end_ns <= window->start_ns || link.start_ns >= window->end_ns)
+            continue;
+        if (link.start_ns < window->start_ns)
+            link.start_ns = window->start_ns;
+        if (link.end_ns > window->end_ns)
+            link.end_ns = window->end_ns;
+        timeline_path_gather(
+            gathering, (struct timeline_link){
+                           .start_ns = link.start_ns,
+                           .duration_ns = link.end_ns - link.start_ns,
+                           .lane = link.track == NO_EVENT ? UINT32_MAX : lane_of_track[link.track],
+                           .kind = link.kind});
+    }
+}
+
+static const char *const *kind_texts(struct results *results, bool is_key)
+{
+    const char **texts = results_allocate(results, PATH_KIND_COUNT * sizeof *texts);
+
+    for (int kind = 0; kind < PATH_KIND_COUNT; kind++)
+        texts[kind] =
+            is_key ? account_descriptions[path_kinds[kind].account].key : path_kinds[kind].title;
+    return texts;
+}
+
+/* The same as the section on the critical path chooses. */
+static const struct step_window *typical_window(const struct ledger *ledger)
+{
+    struct step_spread spread = measure_step_spread(ledger);
+    uint32_t step = typical_step(&spread, ledger->step_count);
+
+    free(spread.steps);
+    return &ledger->steps[step].window;
+}
+
+void timeline_add_path(struct results *results, struct timeline *timeline,
+                       const struct analysis_input *input, const uint32_t *lane_of_track)
+{
+    const struct step_window *window;
+    SCOPED(steps_path) own = {.graph = NULL};
+    const struct steps_path *path;
+    struct gathering gathering = {.count = 0};
+
+    if (!input->simulation || input->simulation->is_refused)
+        return;
+    window = typical_window(input->simulation->graph.ledger);
+    gathering.shortest_ns = (window->end_ns - window->start_ns) / LINKS_MAX;
+    path = steps_path_of(input->path, &own, &input->simulation->graph);
+    gathering.links =
+        results_allocate(results, (count_links(path, window) + 1) * sizeof *gathering.links);
+    gather_step(&gathering, path, window, lane_of_track);
+    for (size_t i = 0; i < gathering.count; i++)
+        gathering.links[i].start_ns -= timeline->base_ns;
+    timeline->path = gathering.links;
+    timeline->path_count = gathering.count;
+    timeline->path_step = window->number;
+    timeline->path_kinds = kind_texts(results, false);
+    timeline->path_accounts = kind_texts(results, true);
+    timeline->path_kind_count = PATH_KIND_COUNT;
 }

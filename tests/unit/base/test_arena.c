@@ -51,6 +51,23 @@ static void pieces_do_not_overlap(void **state)
     arena_clear(&arena);
 }
 
+/* The sanitizers tell of what is not freed. */
+static void given_memory_lives_on(void **state)
+{
+    struct arena arena = {0};
+    char *given = strdup("given");
+    char *first;
+
+    (void)state;
+    arena_give(&arena, given);
+    first = arena_copy_text(&arena, "first", 5);
+    arena_give(&arena, strdup("given, too"));
+    assert_ptr_equal(arena_copy_text(&arena, "near", 4), first + _Alignof(max_align_t));
+    assert_string_equal(given, "given");
+    assert_string_equal(first, "first");
+    arena_clear(&arena);
+}
+
 static void adopted_memory_lives_on(void **state)
 {
     struct arena arena = {0};
@@ -74,6 +91,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zeroed_and_aligned),
         cmocka_unit_test(pieces_do_not_overlap),
+        cmocka_unit_test(given_memory_lives_on),
         cmocka_unit_test(adopted_memory_lives_on),
     };
 

@@ -59,11 +59,33 @@ static void blocks_are_packed(void **state)
     free(text);
 }
 
+/* The same, packed by whoever made them. */
+static void packed_blocks_are_written_as_they_are(void **state)
+{
+    struct packed_row packed = {.has_launches = true};
+    struct timeline_row row = {.count = 2};
+    struct timeline_lane lane = {.kind = TIMELINE_STREAM, .rows = &row, .row_count = 1};
+    struct timeline timeline = {.lanes = &lane, .lane_count = 1, .step_word = "step"};
+    char *text;
+
+    (void)state;
+    timeline_pack(&packed, &(struct timeline_block){5, 300, 300, 7, 0, 1, 1});
+    timeline_pack(&packed, &(struct timeline_block){300, 10, 9, TIMELINE_NO_LAUNCH, 0, 0, 3});
+    assert_int_equal(packed.count, 2);
+    row.packed = packed.bytes.bytes;
+    row.packed_bytes = packed.bytes.length;
+    text = written(&timeline);
+    assert_non_null(strstr(text, "\"AgqsAgIIAAkKAQMJ\""));
+    free(text);
+    bytes_clear(&packed.bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_timeline_is_null),
         cmocka_unit_test(blocks_are_packed),
+        cmocka_unit_test(packed_blocks_are_written_as_they_are),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

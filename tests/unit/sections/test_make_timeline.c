@@ -13,11 +13,52 @@
 
 static const struct analysis_options plain_options = {.top = UINT32_MAX};
 
+static int64_t next_number(const unsigned char **at)
+{
+    int64_t number = 0;
+    unsigned shift = 0;
+
+    for (; **at >= 0x80; shift += 7)
+        number |= (int64_t)(*(*at)++ & 0x7f) << shift;
+    return number | (int64_t)(*(*at)++) << shift;
+}
+
+/* As web/src/timeline/ does it. */
+static void unpack(struct results *results, struct timeline_row *row, bool has_launches)
+{
+    const unsigned char *at = row->packed;
+    int64_t end_ns = 0;
+
+    row->blocks = results_allocate(results, (row->count + 1) * sizeof *row->blocks);
+    for (size_t i = 0; i < row->count; i++) {
+        struct timeline_block *block = &row->blocks[i];
+        int64_t distance = next_number(&at);
+        int64_t label;
+
+        block->start_ns = end_ns + (distance & 1 ? -(distance >> 1) - 1 : distance >> 1);
+        block->duration_ns = next_number(&at);
+        label = next_number(&at);
+        block->label = (uint32_t)(label >> 1);
+        block->count = label & 1 ? (uint32_t)next_number(&at) : 1;
+        block->filled_ns = label & 1 ? next_number(&at) : block->duration_ns;
+        block->launch_delay_ns = !(label & 1) && has_launches ? next_number(&at) - 1 : -1;
+        if (block->launch_delay_ns >= 0)
+            block->launch_lane = (uint32_t)next_number(&at);
+        end_ns = block->start_ns + block->duration_ns;
+    }
+    assert_ptr_equal(at, row->packed + row->packed_bytes);
+}
+
 static struct timeline *timeline_of(struct made_trace *made, int64_t block_budget)
 {
     struct analysis_input input = made_input(made, &plain_options);
+    struct timeline *timeline = make_timeline(&made->results, &input, NULL, block_budget);
 
-    return make_timeline(&made->results, &input, NULL, block_budget);
+    for (size_t i = 0; i < timeline->lane_count; i++)
+        for (size_t j = 0; j < timeline->lanes[i].row_count; j++)
+            unpack(&made->results, &timeline->lanes[i].rows[j],
+                   timeline->lanes[i].kind == TIMELINE_STREAM);
+    return timeline;
 }
 
 static const struct timeline_lane *lane_of_kind(const struct timeline *timeline,
@@ -152,6 +193,27 @@ static void short_events_are_merged_outside_of_chosen_steps(void **state)
     made_trace_clear(&made);
 }
 
+/* Whether all fits is tried before it is counted: either way no event is lost, and the budget
+ * holds. */
+static void any_budget_holds_all_events(void **state)
+{
+    static const int64_t budgets[] = {1500, 4000, 6000, 8000, 10000, 12000, 14000, 16000};
+    struct made_trace made;
+    int64_t events;
+
+    (void)state;
+    make_trace(&made);
+    events = timeline_of(&made, 1000000)->event_count;
+    for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
+        const struct timeline *timeline = timeline_of(&made, budgets[i]);
+
+        assert_int_equal(timeline->event_count, events);
+        assert_true(timeline->block_count <= budgets[i]);
+        assert_true((timeline->block_count == events) == (events <= budgets[i]));
+    }
+    made_trace_clear(&made);
+}
+
 /* One step alone is larger than the budget: a slice of it is shown in full. */
 static void a_slice_is_shown_where_no_step_fits(void **state)
 {
@@ -239,6 +301,7 @@ int main(void)
         cmocka_unit_test(all_events_are_shown_where_they_fit),
         cmocka_unit_test(a_kernel_knows_its_launch),
         cmocka_unit_test(short_events_are_merged_outside_of_chosen_steps),
+        cmocka_unit_test(any_budget_holds_all_events),
         cmocka_unit_test(a_slice_is_shown_where_no_step_fits),
         cmocka_unit_test(modules_have_a_lane_of_their_own),
         cmocka_unit_test(the_largest_of_a_stretch_stays_in_a_series),
