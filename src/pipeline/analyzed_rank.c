@@ -8,7 +8,9 @@
 
 #include <stdio.h>
 
-/* Says which steps the trace has, where it has none of those asked for. */
+/* Says which steps the trace has, where it has none of those asked for. Looks for the steps once
+ * more, without the range: the first thing that somebody with a wrong range needs is the numbers
+ * that there are. */
 static bool no_such_step(const struct trace *trace, const struct ledger_options *options,
                          struct error *error)
 {
@@ -38,7 +40,8 @@ static bool no_such_step(const struct trace *trace, const struct ledger_options 
                      path);
 }
 
-/* "0, 2": the devices that worked, as far as `list` has room. */
+/* "0, 2": the devices that worked, as far as `list` has room. snprintf tells what it would have
+ * written, so that `length` may pass the end; nothing is written then. */
 static void list_devices_at_work(char *list, size_t size, const struct trace *trace)
 {
     size_t length = 0;
@@ -82,6 +85,9 @@ static struct peak_settings peaks_of(const struct attribution_options *plan,
     return peaks;
 }
 
+/* The order is that of what each needs: steps before costs, since only operators in the steps
+ * are counted; costs before efficiency. The device is checked first, for otherwise a wrong
+ * number would be told as "no step". */
 bool analyze_rank(struct analyzed_rank *analyzed, const struct trace *trace,
                   const struct attribution_options *plan, struct error *error)
 {
@@ -110,6 +116,8 @@ bool analyze_rank(struct analyzed_rank *analyzed, const struct trace *trace,
     return true;
 }
 
+/* Built on demand and once: the graph of a long trace takes more memory than anything else
+ * here, and most commands never ask for it. */
 struct replay_model *analyzed_rank_replay(struct analyzed_rank *analyzed)
 {
     if (!analyzed->has_replay)

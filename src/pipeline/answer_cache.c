@@ -55,6 +55,7 @@ char *answer_cache_folder(void)
     return home && *home == '/' ? path_join(home, ".cache/flopledger") : NULL;
 }
 
+/* What is no number is taken as not set: a cache must not end a report. */
 static int64_t bytes_allowed(void)
 {
     const char *wanted = getenv(ANSWER_CACHE_SIZE_VARIABLE);
@@ -70,6 +71,8 @@ static int64_t bytes_allowed(void)
     return mib << 20;
 }
 
+/* O_NOFOLLOW: whoever can put a link into the folder must not choose what is read as the
+ * secret. */
 static bool read_secret(struct content_hash *secret, const char *path)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -110,7 +113,9 @@ static bool answer_cache_cannot(const char *folder, const char *why, struct erro
                      folder, why);
 }
 
-/* What lies in a folder that others may write to is theirs. */
+/* What lies in a folder that others may write to is theirs. The mask is of this process for a
+ * moment only, so that folders made on the way are closed to others whatever the user's own mask
+ * is. */
 static bool make_own_folder(char *folder, struct error *error)
 {
     struct stat facts;
@@ -127,6 +132,9 @@ static bool make_own_folder(char *folder, struct error *error)
     return true;
 }
 
+/* The secret is what every hash begins with. Without it anybody who knows the program could
+ * make a file whose hash is right; with it, only who can read the folder, which belongs to the
+ * user alone. */
 bool answer_cache_open(struct answer_cache *cache, struct error *error)
 {
     char *folder = answer_cache_folder();
@@ -150,6 +158,10 @@ bool answer_cache_open(struct answer_cache *cache, struct error *error)
 
 /* ---- the question --------------------------------------------------------------------------- */
 
+/* The key is of everything that the answer depends on but the content of the files: the program
+ * itself (by inode, size and times, so that a new build asks anew), the folder in which relative
+ * paths are read, and the question. The inputs are checked when the answer is found, for which
+ * of them are read is known only after it was made once. */
 void answer_cache_ask(struct answer_cache *cache, const struct bytes *question, unsigned threads)
 {
     const struct path_facts program = path_facts_of("/proc/self/exe");
@@ -200,6 +212,7 @@ struct answer_reading {
     size_t at;
 };
 
+/* The subtraction cannot wrap: `at` never passes `length`. */
 static const void *next_bytes(struct answer_reading *reading, size_t length)
 {
     const void *bytes = reading->bytes + reading->at;
@@ -210,7 +223,8 @@ static const void *next_bytes(struct answer_reading *reading, size_t length)
     return bytes;
 }
 
-/* Up to its NUL. */
+/* Up to its NUL. Without a NUL before the end, the length is one more than what is left, and
+ * next_bytes refuses it. */
 static const char *next_text(struct answer_reading *reading)
 {
     const char *text = (const char *)reading->bytes + reading->at;
@@ -219,7 +233,9 @@ static const char *next_text(struct answer_reading *reading)
     return next_bytes(reading, length + 1);
 }
 
-/* All of it, where it is whole and made with this folder's secret. */
+/* All of it, where it is whole and made with this folder's secret. Looked at as a whole before
+ * anything in it is believed: the hash behind it covers everything, so that a cut, damaged or
+ * forged file is the same as none, and the answer is made again. */
 static bool read_kept_answer(struct answer_reading *reading, const struct answer_cache *cache,
                              struct results *results)
 {
@@ -250,7 +266,10 @@ static bool read_kept_answer(struct answer_reading *reading, const struct answer
 }
 
 /* Whether the content at `path` is what it was; *input gets the facts of now where they are of use
- * from now on. */
+ * from now on. Facts first (size, inode, times), which cost one system call; the content only
+ * where facts do not tell. They do not where a file was changed so shortly before it was noted
+ * that a second change could have left the same time. Once the content was compared and time has
+ * passed, the facts of now are kept, so that the next look is a cheap one. */
 static bool is_input_same(struct answer_input *input, const char *path,
                           const struct answer_cache *cache)
 {
@@ -296,6 +315,9 @@ static bool are_inputs_same(struct answer_reading *reading, uint32_t count,
     return true;
 }
 
+/* A file with the right name may still be of another question, by a collision of the shortened
+ * key: the whole key is compared. If results cannot be read from it, they are emptied again,
+ * and the caller makes them as if nothing had been kept. */
 bool answer_cache_find(struct answer_cache *cache, struct results *results, struct error *check)
 {
     struct answer_reading reading = {.at = 0};
@@ -336,7 +358,9 @@ void answer_cache_watch(struct answer_cache *cache)
     files_seen_begin();
 }
 
-/* False where an input may have changed while it was read, or can't be looked at again. */
+/* False where an input may have changed while it was read, or can't be looked at again. Each
+ * input is hashed after it was read, and refused if it changed since it was first seen: an
+ * answer of half the old and half the new content must never be kept. */
 static bool add_inputs(struct bytes *to, const struct files_seen *seen,
                        const struct answer_cache *cache)
 {
@@ -362,6 +386,7 @@ struct kept_file {
     struct timespec used;
 };
 
+/* By the time of last use, which finding an answer sets. */
 static int compare_use(const void *a, const void *b)
 {
     const struct kept_file *first = a;
@@ -373,7 +398,8 @@ static int compare_use(const void *a, const void *b)
            (first->used.tv_nsec < second->used.tv_nsec);
 }
 
-/* What killed writers left. */
+/* What killed writers left. A name being written is "KEY.answer.PID…": cut back to the name
+ * itself, whose leftovers are then swept. */
 static void remove_half_written_answers(const char *folder)
 {
     glob_t found;
@@ -426,6 +452,7 @@ static void remove_oldest(const char *folder)
     globfree(&found);
 }
 
+/* An answer of more than a quarter of the whole would push out all others. */
 void answer_cache_keep(struct answer_cache *cache, const struct results *results,
                        const struct error *check)
 {
@@ -475,6 +502,7 @@ struct answer_cache_size answer_cache_measure(const char *folder)
     return size;
 }
 
+/* The secret goes, too: what may still be written under the old one is worthless then. */
 bool answer_cache_remove_all(const char *folder, struct answer_cache_size *size,
                              struct error *error)
 {

@@ -73,7 +73,8 @@ static bool join(char path[PATH_MAX], const char *folder, const char *name)
     return false;
 }
 
-/* Ours, and nobody else may write to it. */
+/* Ours, and nobody else may write to it. lstat: a link to a folder of ours, in a place where
+ * others write, could be turned elsewhere between the check and the use. */
 static bool is_private(const char *folder)
 {
     struct stat found;
@@ -86,6 +87,7 @@ static bool is_private(const char *folder)
     return false;
 }
 
+/* write() may take less than it was given, and a signal may interrupt it. */
 static bool unpacked_recorder_write_bytes(int file, const char *bytes, size_t count)
 {
     while (count > 0) {
@@ -101,6 +103,8 @@ static bool unpacked_recorder_write_bytes(int file, const char *bytes, size_t co
     return true;
 }
 
+/* The size tells, since a file only ever appears whole, by rename, in a folder named by the
+ * hash of what it holds. */
 static bool unpacked_recorder_is_whole(const char *path, size_t bytes)
 {
     struct stat found;
@@ -108,6 +112,8 @@ static bool unpacked_recorder_is_whole(const char *path, size_t bytes)
     return lstat(path, &found) == 0 && S_ISREG(found.st_mode) && (size_t)found.st_size == bytes;
 }
 
+/* The name beside it has the number of the process: of two that unpack at once each writes its
+ * own, and the last rename wins with the same bytes. */
 static bool unpacked_recorder_write_file(const char *path, const char *bytes, size_t count)
 {
     char beside[PATH_MAX];
@@ -156,7 +162,9 @@ static bool unpack_into(const char *folder)
     return is_done;
 }
 
-/* A folder for it, by name; the places are tried in this order. */
+/* A folder for it, by name; the places are tried in this order. Cache of the user, then home,
+ * then a temporary folder named by the user's number: in that one others may have made the name
+ * before, which is_private finds out. */
 static bool name_place(int place, char path[PATH_MAX])
 {
     const char *folder = getenv(place == 0 ? "XDG_CACHE_HOME" : place == 1 ? "HOME" : "TMPDIR");
@@ -174,6 +182,8 @@ static bool name_place(int place, char path[PATH_MAX])
     return length < PATH_MAX;
 }
 
+/* Parent and folder have to be private both: whoever may write to the parent could replace the
+ * folder. */
 static bool unpack_at(int place, char start[PATH_MAX])
 {
     char parent[PATH_MAX];
@@ -192,7 +202,8 @@ static bool unpack_at(int place, char start[PATH_MAX])
 
 /* The folder of sitecustomize.py, unpacked below the user's cache, or below /tmp where that cannot
  * be written. Complete when it comes back, however many processes do the same. NULL with `error`
- * set where there is no place for it. */
+ * set where there is no place for it. Homes of batch jobs are often read-only or missing: the
+ * first place that works is taken. */
 static const char *unpack_recorder(struct arena *arena, struct error *error)
 {
     char start[PATH_MAX];
@@ -232,7 +243,9 @@ static void clean_name(char *name)
     }
 }
 
-/* A folder of the start time below `parent` that was not there; its full path, or NULL. */
+/* A folder of the start time below `parent` that was not there; its full path, or NULL. mkdir is
+ * the test and the taking in one: two runs that start in the same second never get the same
+ * folder. Any error but "exists" would be the same for the next number. */
 static char *make_start_folder(const char *parent)
 {
     char stamp[32];
@@ -281,6 +294,8 @@ const char *make_capture_folder(struct arena *arena, const char *output, const c
     return folder ? capture_run_keep(arena, folder) : NULL;
 }
 
+/* A file that cannot be looked at compares as equal; the order is then any, which is better
+ * than an error in listing. */
 static int capture_run_by_time(const void *a, const void *b)
 {
     struct stat first;
@@ -311,6 +326,7 @@ static void capture_run_add_traces(struct capture_content *content, struct arena
     content->traces = traces;
 }
 
+/* Traces of a rank by time, of ranks by name: with is_newest_alone the last of each rank. */
 static void list_traces(struct capture_content *content, struct arena *arena, const char *folder,
                         bool is_newest_alone)
 {
@@ -338,6 +354,7 @@ void list_all_traces(struct capture_content *content, struct arena *arena, const
     list_traces(content, arena, folder, false);
 }
 
+/* rmdir does the checking: it fails where anything is in the folder. */
 void remove_empty_capture(const char *folder)
 {
     char *parent;
@@ -350,6 +367,8 @@ void remove_empty_capture(const char *folder)
     free(parent);
 }
 
+/* A recorder writes beside the place and renames; what is left under the name of a part was
+ * being written when the program died. Its name without the ending tells which window is lost. */
 const char *remove_half_written(struct arena *arena, const char *folder)
 {
     const char *lost = NULL;
@@ -380,6 +399,8 @@ static const char *const package_places[] = {
     "../local/lib/python3*/dist-packages/flopledger" /* a package of the distribution */
 };
 
+/* Of several versions of Python that match, the last by name; a link is resolved, for a folder
+ * of links would not hold the package's other parts. */
 static const char *package_in(struct arena *arena, const char *folder, const char *place)
 {
     glob_t found = {0};
@@ -400,6 +421,8 @@ static const char *package_in(struct arena *arena, const char *folder, const cha
     return start;
 }
 
+/* What the user named goes first; then the places are tried from the folder of the program,
+ * since a recorder of another version than the program could write what it does not read. */
 const char *look_for_python_package(struct arena *arena)
 {
     const char *named = getenv("FLOPLEDGER_PYTHON");
@@ -428,6 +451,8 @@ const char *find_python_package(struct arena *arena, struct error *error)
     return NULL;
 }
 
+/* The Python beside the program, as in a virtual environment that holds both: it has the
+ * package's libraries; "python3" of the path may be another. */
 const char *python_to_run(struct arena *arena)
 {
     char program[PATH_MAX + sizeof "/python3"];

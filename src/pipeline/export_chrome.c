@@ -68,6 +68,8 @@ static bool key_is(const struct event_member *member, const char *key)
     return member->key_length == strlen(key) && memcmp(member->key, key, member->key_length) == 0;
 }
 
+/* The caller has made sure of room: one edit for each of the keys that look_at_member knows,
+ * and one for the name. */
 static struct edit *add_edit(struct event_edits *edits, const char *from, const char *to)
 {
     struct edit *edit = &edits->edits[edits->count++];
@@ -76,7 +78,9 @@ static struct edit *add_edit(struct event_edits *edits, const char *from, const 
     return edit;
 }
 
-/* "7" and "\"stream 7\"" of a process: a number is moved, a text gets the rank in front. */
+/* "7" and "\"stream 7\"" of a process: a number is moved, a text gets the rank in front.
+ * Processes of different ranks may have one number, on different machines: each trace's are
+ * moved by more than a machine has. Numbers from OWN_PID on are our own tracks. */
 static void move_pid(struct event_edits *edits, const struct event_member *member)
 {
     char *end;
@@ -94,7 +98,8 @@ static void move_pid(struct event_edits *edits, const struct event_member *membe
     }
 }
 
-/* Numbers of flows, which are the file's, not the process's. */
+/* Numbers of flows, which are the file's, not the process's. Flows join by their id over the
+ * whole file, so that arrows of one trace would end in another. */
 static void move_id(struct event_edits *edits, const struct event_member *member)
 {
     char *end;
@@ -107,7 +112,10 @@ static void move_id(struct event_edits *edits, const struct event_member *member
                    id + (long long)edits->file->index * (long long)IDS_PER_TRACE);
 }
 
-/* In microseconds, with up to three decimals: as much as a shift of nanoseconds needs. */
+/* In microseconds, with up to three decimals: as much as a shift of nanoseconds needs. Decimal
+ * text to decimal text, in whole nanoseconds: a double of microseconds since 1970 has 53 bits,
+ * which is a quarter of a microsecond, too coarse for kernels. Whatever would overflow stays as
+ * it is. */
 static void move_time(struct event_edits *edits, const struct event_member *member)
 {
     int64_t shift_ns = edits->file->place.shift_ns;
@@ -134,6 +142,8 @@ static void move_time(struct event_edits *edits, const struct event_member *memb
                    ns / 1000, (int)llabs(ns % 1000));
 }
 
+/* Keys of an event are few and each stands once; where a broken file repeats them, what is
+ * beyond the room stays unmoved. */
 static void look_at_member(void *context, const struct event_member *member)
 {
     struct event_edits *edits = context;
@@ -171,6 +181,9 @@ static int by_place(const void *left, const void *right)
     return (a->from > b->from) - (a->from < b->from);
 }
 
+/* The text is copied as it stands, with only the changed bytes replaced: everything else that
+ * a profiler wrote, known to us or not, comes out as it went in. Edits are sorted by place,
+ * and do not overlap, as each is within the value of another key. */
 static void write_moved(const struct chrome_file *file, const char *text, size_t length)
 {
     struct event_edits edits = {.file = file};
@@ -191,6 +204,8 @@ static void write_moved(const struct chrome_file *file, const char *text, size_t
 
 /* ---- the text of a trace --------------------------------------------------------------------- */
 
+/* Members before the events come first in the file; the array is opened by the first event, or
+ * at the end of a trace without any. */
 static void open_events(struct chrome_file *file)
 {
     if (!file->in_events)
@@ -207,7 +222,10 @@ static bool is_plain(const char *text, size_t length)
 }
 
 /* Some profilers write names as they are: control characters in strings, bytes that are no UTF-8.
- * Our reader takes them, JSON does not. Returns a copy in `arena` that JSON takes, too. */
+ * Our reader takes them, JSON does not. Returns a copy in `arena` that JSON takes, too. Six
+ * bytes for each is the most that is needed ("\u001f"). Outside strings control characters are
+ * white space and stay. A backslash takes what it escapes with it, so that an escaped quotation
+ * mark does not end the string. */
 static const char *repair_event(struct arena *arena, const char *text, size_t *length)
 {
     char *copy = arena_allocate(arena, 6 * *length + INPUT_PADDING);
@@ -236,6 +254,8 @@ static const char *repair_event(struct arena *arena, const char *text, size_t *l
     return copy;
 }
 
+/* Most events are plain ASCII and are not copied: one look at the bytes, then they are
+ * written. */
 static void export_chrome_take_event(void *context, const char *text, size_t length)
 {
     struct chrome_file *file = context;
@@ -254,6 +274,10 @@ static void export_chrome_take_event(void *context, const char *text, size_t len
     arena_clear(&arena);
 }
 
+/* Members after the events, as some writers put them, are kept for the end: our own tracks
+ * have to go into the same array before it is closed. Of merged traces only the first one's
+ * are taken, as a key must stand once. The mark of an earlier export is dropped, since this
+ * file has its own. */
 static void export_chrome_take_member(void *context, const char *key, const char *value)
 {
     struct chrome_file *file = context;
@@ -268,6 +292,8 @@ static void export_chrome_take_member(void *context, const char *key, const char
 
 /* ---- one trace ------------------------------------------------------------------------------- */
 
+/* Read twice, once for the ledger and once for its text: the text is never in memory as a
+ * whole, and a pipe could not be read again. */
 static bool is_chrome_trace(const struct trace *trace, struct error *error)
 {
     const char *path = trace_text(trace, trace->path);
@@ -281,6 +307,8 @@ static bool is_chrome_trace(const struct trace *trace, struct error *error)
                      "'%s' is no trace of torch.profiler: only these can be exported as one", path);
 }
 
+/* Traces count microseconds from a base of their own; they are moved to that of the first
+ * trace. A difference that does not fit is taken as none. */
 static void export_chrome_find_place(struct chrome_file *file, const struct trace *trace)
 {
     char prefix[40] = "";
@@ -300,6 +328,8 @@ static void export_chrome_find_place(struct chrome_file *file, const struct trac
         file->place.shift_ns = 0;
 }
 
+/* Analyzed before anything is written, so that a trace that cannot be used leaves no half of
+ * it in the file. */
 static bool write_trace(struct chrome_file *file, const struct trace *trace,
                         const struct chrome_plan *plan, struct error *error)
 {
@@ -328,6 +358,9 @@ static bool write_trace(struct chrome_file *file, const struct trace *trace,
     return true;
 }
 
+/* Each trace is read, written and let go before the next: memory is that of the largest. The
+ * mark of the export is the first member, where whoever reads it back finds it in the first
+ * bytes. */
 static bool write_traces(struct chrome_file *file, const struct input_files *files,
                          const struct chrome_plan *plan, struct error *error)
 {
@@ -386,6 +419,8 @@ static bool export_chrome_write_packed(FILE *target, const struct input_files *f
     return is_done;
 }
 
+/* A damaged input makes a file and an error both: what could be read is worth having, and a
+ * script must learn that it is not all. */
 bool export_chrome(const char *path, const struct input_files *files,
                    const struct chrome_plan *plan, struct error *error)
 {

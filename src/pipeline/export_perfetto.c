@@ -18,6 +18,7 @@ struct perfetto_file {
     bool is_partial; /* one of them is damaged */
 };
 
+/* One file may hold several processes of a run (parts), which become traces of their own here. */
 static bool write_part(struct perfetto_file *file, const struct trace_source *source, uint32_t part,
                        struct error *error)
 {
@@ -68,6 +69,7 @@ static bool write_sources(struct perfetto_file *file, const struct input_files *
                      file->plan->rank);
 }
 
+/* Errors of the packed stream show in the file below it, which is closed and checked last. */
 bool export_perfetto(const char *path, const struct input_files *files,
                      const struct chrome_plan *plan, struct error *error)
 {

@@ -52,7 +52,8 @@ static bool exported_results_write_folder(const struct output_place *place,
     return true;
 }
 
-/* NULL with `error` set where one can't be made. */
+/* NULL with `error` set where one can't be made. All are printed before the first byte is
+ * written: a failure then leaves no half of an export. */
 static const char *const *exported_results_print_reports(struct results *results,
                                                          struct error *error)
 {

@@ -36,7 +36,9 @@ bool has_trace_name(const char *name)
            file_content_ends_with(name, ".json.zst");
 }
 
-/* JSON that holds no event this early is something else: settings, a summary. */
+/* JSON that holds no event this early is something else: settings, a summary. Only for text that
+ * begins as JSON: other formats have marks of their own. The marks are those of the readers'
+ * formats; settings in JSON have none of them. */
 static bool may_hold_events(const char *head, size_t length)
 {
     return (head[0] != '{' && head[0] != '[') || memmem(head, length, "\"traceEvents\"", 13) ||
@@ -52,6 +54,8 @@ bool is_trace_head(const char *head, size_t length)
     return false;
 }
 
+/* An SQLite file has four bytes at offset 68 for the application that made it (sqlite.org,
+ * "Database File Format", application_id), in big-endian order. */
 static bool is_own_database(const char *head, size_t length)
 {
     unsigned char id[4];
@@ -78,6 +82,9 @@ static bool is_own_report(const char *head, size_t length)
     return says(head, length, "\"schema\": \"flopledger.") || says(head, length, "<!doctype html>");
 }
 
+/* From the surest to the weakest mark: magic numbers, then texts. A Perfetto file of ours
+ * begins with the same byte as any message of that field, so that the name of our process has
+ * to be in it, too. */
 static enum file_content content_of_head(const char *head, size_t length)
 {
     if (digest_set_recognises(head, length))
@@ -96,6 +103,8 @@ static enum file_content content_of_head(const char *head, size_t length)
     return is_trace_head(head, length) ? CONTENT_TRACE : CONTENT_OTHER;
 }
 
+/* Logs may begin with megabytes of other output before the first line of a step; the window
+ * grows until a format is recognized or the limit is reached. */
 static bool file_content_is_log(const char *path)
 {
     SCOPED(input_stream) stream = {0};
@@ -108,6 +117,8 @@ static bool file_content_is_log(const char *path)
     return log_format_of_head(window) != NULL;
 }
 
+/* Decompressed on the way: the content decides, not the name. A log is looked for last, for it
+ * needs the most reading. */
 enum file_content content_of_file(const char *path)
 {
     SCOPED(input_stream) stream = {0};

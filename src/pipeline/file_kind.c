@@ -99,7 +99,9 @@ static bool file_kind_is_log(const char *path)
            read_log(&job, &input, &carry, &outcome, &error) && outcome.format;
 }
 
-/* NULL where it is nothing that any command reads. */
+/* NULL where it is nothing that any command reads. Order of certainty again: a magic number
+ * decides alone; of the texts the first line of the table whose marks are both there. A log is
+ * found by reading it as one, which is why large files are not tried. */
 static const struct file_kind *kind_of_file(const char *path, int64_t bytes)
 {
     SCOPED(input_stream) input = {0};
@@ -134,7 +136,8 @@ static int file_kind_is_no_hidden_file(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* The kind of the first file in the folder that has one; *first is its path, to be freed. */
+/* The kind of the first file in the folder that has one; *first is its path, to be freed. In the
+ * order of names, so that the message is the same each time. */
 static const struct file_kind *kind_of_folder(const char *folder, char **first)
 {
     struct dirent **entries = NULL;
@@ -161,7 +164,9 @@ static const struct file_kind capture_kind = {
     "a run that flopledger recorded",
     " report inspect compare memory flops digest export top ettr ", NULL, NULL, NULL};
 
-/* captures, captures/NAME or captures/NAME/START TIME: the steps of its ranks lie in a folder. */
+/* captures, captures/NAME or captures/NAME/START TIME: the steps of its ranks lie in a folder.
+ * Three depths, as `flopledger run` lays its folders out: a run, the runs of a program, all
+ * programs. */
 static bool holds_capture(const char *folder)
 {
     static const char *const patterns[] = {"steps", "*/steps", "*/*/steps"};
@@ -177,6 +182,7 @@ static bool holds_capture(const char *folder)
     return is_one;
 }
 
+/* Names are set between spaces, so that no command is found inside another's. */
 static bool reads(const struct file_kind *kind, const char *command)
 {
     char word[64];
@@ -207,6 +213,8 @@ static bool takes_folder(const struct file_kind *kind)
            strncmp(kind->commands, " ranks ", 7) == 0;
 }
 
+/* A folder that the command takes and whose files it reads has failed for another reason:
+ * nothing is explained away then. Programs in a folder say nothing of it. */
 static bool explain_folder(const char *path, const char *command, struct error *error)
 {
     char *first = NULL;
@@ -241,6 +249,8 @@ bool explain_file_kind(const char *path, const char *command, struct error *erro
     return true;
 }
 
+/* Words behind --output and --model are no inputs; any other word that is a file might be the
+ * one that was meant. */
 bool explain_arguments(int count, char **arguments, const char *command, struct error *error)
 {
     if (strcmp(command, "attach") == 0)

@@ -37,7 +37,9 @@ static const char *path_with(struct arena *arena, const char *first, const char 
     return joined;
 }
 
-/* The package is found, asks this program, and records nothing. */
+/* The package is found, asks this program, and records nothing. Set in this process, which is
+ * replaced by Python in a moment, or whose child it is. Capturing is switched off: the exporter
+ * is a Python program, too, and would else record itself. */
 static bool ready_environment(struct arena *arena, struct error *error)
 {
     char self[PATH_MAX];
@@ -63,7 +65,8 @@ static bool ready_environment(struct arena *arena, struct error *error)
     return true;
 }
 
-/* What is started: the module, then `arguments`. */
+/* What is started: the module, then `arguments`. Room for python, the two words of the module
+ * and the NULL. */
 static char **fleet_command(struct arena *arena, char **arguments, int count)
 {
     static const char *const module[] = {"-m", "flopledger.fleet"};
@@ -80,6 +83,7 @@ static char **fleet_command(struct arena *arena, char **arguments, int count)
     return command;
 }
 
+/* execvp comes back only if it failed. */
 bool export_by_python(char **arguments, int count, struct error *error)
 {
     SCOPED(arena) arena = {0};

@@ -50,6 +50,8 @@ static void capture_list_clear(struct capture_list *list)
     *list = (struct capture_list){0};
 }
 
+/* Noted whether it is there or not: an answer that is kept depends on a file that is missing
+ * as on one that is there. */
 static bool is_file(const char *path)
 {
     struct stat status;
@@ -66,7 +68,8 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* vLLM and SGLang list their captures: [{"file": ..., "batch_size": ..., "mode": ...}]. */
+/* vLLM and SGLang list their captures: [{"file": ..., "batch_size": ..., "mode": ...}]. Paths in
+ * the list are relative to the folder of the list, not to that of the command. */
 static bool list_details(struct capture_list *list, const char *path, struct error *error)
 {
     SCOPED(arena) arena = {0};
@@ -107,6 +110,9 @@ static void list_folder(struct capture_list *list, const char *folder, const cha
     globfree(&found);
 }
 
+/* The list goes before the files, since it says which of them are captures. A folder that was
+ * named as one of captures gives all its traces; beside a trace, only those whose names say
+ * that they are captures. */
 static bool list_captures_in(struct capture_list *list, const char *folder, bool takes_all,
                              struct error *error)
 {
@@ -163,7 +169,8 @@ static bool list_beside(struct capture_list *list, const char *trace_path, struc
     return is_done;
 }
 
-/* A capture of another rank of the run launches what that rank computes. */
+/* A capture of another rank of the run launches what that rank computes. Only if both tell a
+ * rank: a name without one may be of any. */
 static bool is_of_other_rank(const struct trace *trace, const char *path)
 {
     int64_t rank = rank_in_path(path_name(path));
@@ -192,6 +199,10 @@ static void note_unread(struct results *results, const struct error *error)
                      .is_warning = true});
 }
 
+/* Graphs launch many kernels by one call, which the trace does not name one by one; a trace of
+ * the capture does. What was found by looking may be missing or unreadable, and the report
+ * goes on with a note; what the user named has to be readable. The trace itself comes first:
+ * recordings with warm-up in them hold their own captures. */
 bool attribute_graphs_of(struct trace *trace, const struct capture_choice *choice,
                          struct results *results, struct error *error)
 {

@@ -39,6 +39,8 @@ static bool numbered_paths_is_digit(char c)
     return isdigit((unsigned char)c) != 0;
 }
 
+/* A number of more than 31 bits is a time or a hash: it counts as a number, so that places
+ * stay aligned, but tells no rank. */
 static void find_numbers(struct path_numbers *numbers, const char *path)
 {
     numbers->count = 0;
@@ -56,7 +58,8 @@ static void find_numbers(struct path_numbers *numbers, const char *path)
     }
 }
 
-/* Are the paths the same but for the digits in them? */
+/* Are the paths the same but for the digits in them? Digits are skipped as whole runs, so that
+ * rank9 and rank10 are alike. */
 static bool are_alike(const char *one, const char *other)
 {
     while (*one || *other) {
@@ -72,7 +75,8 @@ static bool are_alike(const char *one, const char *other)
     return true;
 }
 
-/* Does a word before the number say that it counts something else than ranks? */
+/* Does a word before the number say that it counts something else than ranks? "step_0" and
+ * "step_1" are two times of one rank, and must not be taken for two ranks. */
 static bool counts_something_else(const char *path, const char *number)
 {
     static const char *const words[] = {"step",  "steps", "iter",  "iteration", "epoch", "cycle",
@@ -90,7 +94,9 @@ static bool counts_something_else(const char *path, const char *number)
     return false;
 }
 
-/* Is number `place` of the paths 0 to count - 1, each once? Then fills ranks. `seen` is zeroed. */
+/* Is number `place` of the paths 0 to count - 1, each once? Then fills ranks. `seen` is zeroed.
+ * 0 to count - 1 with each once is a permutation, and nothing else passes: by the pigeonhole
+ * principle `seen` and the bound suffice. */
 static bool numbered_paths_take_place(int64_t *ranks, const char *const *paths, size_t count,
                                       size_t place, bool *seen)
 {
@@ -111,6 +117,8 @@ static bool numbered_paths_take_place(int64_t *ranks, const char *const *paths, 
     return true;
 }
 
+/* Exactly one place must pass. Of two, such as node and local rank on a square job, none can
+ * be told to be the rank, and no number is better than a wrong one. */
 bool ranks_in_numbered_paths(int64_t *ranks, const char *const *paths, size_t count)
 {
     int64_t *found = require_memory(calloc(count + 1, sizeof *found));
@@ -157,7 +165,8 @@ enum folder_file {
     IS_OTHER,
 };
 
-/* What a file of a folder is, by its first bytes. */
+/* What a file of a folder is, by its first bytes. Only the first window is read: folders hold
+ * thousands of files. */
 static enum folder_file look_into(const char *path)
 {
     SCOPED(input_stream) stream = {0};
@@ -172,7 +181,9 @@ static enum folder_file look_into(const char *path)
     return is_trace_head(window.text, window.length) ? IS_TRACE : IS_OTHER;
 }
 
-/* A trace, or what was to be one: that a file with a trace's name is empty shall be told. */
+/* A trace, or what was to be one: that a file with a trace's name is empty shall be told. An
+ * empty file with a trace's name is most often a rank that died before it wrote: to pass it over
+ * would hide that. */
 static bool input_files_is_wanted(const char *path, const char *name)
 {
     enum folder_file content = look_into(path);
@@ -191,6 +202,8 @@ static int input_files_is_no_hidden_file(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
+/* Files that belong to a trace beside them (its capture, its side files) are neither read as
+ * traces nor told as passed over. */
 static void add_from_folder(struct input_files *files, const char *folder, const char *name)
 {
     struct stat status;
@@ -212,7 +225,9 @@ static void add_from_folder(struct input_files *files, const char *folder, const
     free(path);
 }
 
-/* Adds the newest trace in the folder of a rank, as `flopledger run` lays them out. */
+/* Adds the newest trace in the folder of a rank, as `flopledger run` lays them out. A rank may
+ * have recorded several windows; a report is of one, and the newest is the one that was just
+ * made. */
 static void add_newest_trace(struct input_files *files, const char *rank_folder)
 {
     glob_t traces;
@@ -236,7 +251,9 @@ static void add_newest_trace(struct input_files *files, const char *rank_folder)
     globfree(&traces);
 }
 
-/* A capture: CAPTURE/traces/rank0_dp0_tp0_pp0/..., given as itself or as its folder `traces`. */
+/* A capture: CAPTURE/traces/rank0_dp0_tp0_pp0/..., given as itself or as its folder `traces`.
+ * find_paths sorts by name, in which rank10 comes before rank2; the order of ranks is set later,
+ * by their numbers. */
 static bool input_files_add_capture(struct input_files *files, const char *folder)
 {
     static const char *const patterns[] = {"traces/rank*", "rank*"};
@@ -260,6 +277,8 @@ struct newest_run {
     struct timespec changed;
 };
 
+/* By the newest trace in it, not by the folder's name or time: a folder's time changes with
+ * anything that is put there. */
 static void consider_run(struct newest_run *newest, const char *rank_folder)
 {
     struct input_files traces = {0};
@@ -301,7 +320,9 @@ static bool add_newest_run(struct input_files *files, const char *folder)
     return is_added;
 }
 
-/* Of the files from `first` on, which are of one folder, leaves one of each recording. */
+/* Of the files from `first` on, which are of one folder, leaves one of each recording. One
+ * recording may lie there in several forms (an export beside its source): each counts once.
+ * Quadratic only in those names that may have other forms. */
 static void drop_other_forms(struct input_files *files, size_t first)
 {
     size_t kept = first, whole_count = 0;
@@ -343,7 +364,9 @@ static bool add_files_of(struct input_files *files, const char *folder)
     return count >= 0;
 }
 
-/* The folders of another recorder's layout below `folder`; false where there are none. */
+/* The folders of another recorder's layout below `folder`; false where there are none. Of
+ * several runs in the layout of another profiler the newest is read, and the older ones are
+ * counted and told. */
 static bool add_recorder_folders(struct input_files *files, const char *folder)
 {
     SCOPED(recorder_folders) found = {.count = 0};
@@ -373,8 +396,10 @@ static void drop_files_from(struct input_files *files, size_t count)
 }
 
 /* A folder for each rank (rank0/trace.json), or one that holds all (iteration_10/rank0.json): adds
- * their traces. Of several with several traces each it cannot be told which are one run: adds none.
- */
+ * their traces. Of several with several traces each it cannot be told which are one run: adds
+ * none. One trace in each folder is a rank each; all in one folder is a run. Two folders of
+ * several traces each may be two runs, or two times of one: they are dropped again, and the
+ * message names one of them to choose. */
 static void add_sub_folders(struct input_files *files, const char *folder,
                             struct sub_folders *found)
 {
@@ -400,6 +425,9 @@ static void add_sub_folders(struct input_files *files, const char *folder,
         files->passed_over = passed_over;
 }
 
+/* From the most certain layout to the least: a capture of our own, traces in the folder
+ * itself, the newest of several captures, layouts of other profilers, and then folders in it.
+ * The first that gives any trace ends the search, so that no file is read twice. */
 static bool input_files_add_folder(struct input_files *files, const char *folder,
                                    struct error *error)
 {
@@ -436,6 +464,8 @@ static bool input_files_add_folder(struct input_files *files, const char *folder
                      folder, files->passed_over, files->folders_passed_over);
 }
 
+/* A name that does not exist is added as well: opening it tells the error, in the same words
+ * as for any other file. */
 static bool add_operand(struct input_files *files, const char *operand, struct error *error)
 {
     struct stat status;
@@ -475,7 +505,10 @@ static bool are_all_known(const int64_t *ranks, size_t count)
     return is_known;
 }
 
-/* Names tell ranks where each tells one and no two the same; a name alone may tell anything. */
+/* Names tell ranks where each tells one and no two the same; a name alone may tell anything.
+ * Either every name tells a rank and all differ, or the numbers of names that are else alike do;
+ * if neither holds, no name is believed. The ranks that traces give themselves go before all of
+ * this. */
 static void collect_ranks_from_names(struct input_files *files)
 {
     int64_t *ranks = require_memory(calloc(files->count + 1, sizeof *ranks));
@@ -499,6 +532,7 @@ static void collect_ranks_from_names(struct input_files *files)
     free(ranks);
 }
 
+/* One file of unknown size (a pipe) makes the sum unknown: progress then shows no share. */
 bool find_input_files(struct input_files *files, char **operands, int count, struct error *error)
 {
     if (count == 0)

@@ -49,7 +49,8 @@ struct job_files {
     struct job_reading *reading;
 };
 
-/* Nothing was recognised: says what would help. */
+/* Nothing was recognised: says what would help. The last words of a log that has no step often
+ * name the error that ended the job before its first: they are more use than "not recognized". */
 static bool refuse_unknown(const struct job *job, const struct log_outcome *outcome,
                            const struct log_pattern *pattern, struct error *error)
 {
@@ -68,7 +69,8 @@ static bool refuse_unknown(const struct job *job, const struct log_outcome *outc
                      is_of_this ? last->why : "", is_of_this ? ") " : "");
 }
 
-/* Lines of the format, but no step: the source tells nothing that can be counted. */
+/* Lines of the format, but no step: the source tells nothing that can be counted. A pattern of
+ * the user's matches lines of any log; whether it found steps is the only test. */
 static bool read_job_has_steps(const struct job *job)
 {
     for (size_t i = 0; i < job->attempt_count; i++)
@@ -102,6 +104,8 @@ static bool read_records(struct job_files *files, const char *path, struct error
     return true;
 }
 
+/* Whether the file is a record is asked first: it is binary, and read as a log it would only
+ * be unknown. */
 static bool read_job_read_file(struct job_files *files, const char *path, struct error *error)
 {
     SCOPED(input_stream) input = {0};
@@ -136,7 +140,10 @@ static void read_job_note_failure(struct job_files *files, const struct error *e
 }
 
 /* "train.log.2" is older than "train.log.1", and that than "train.log"; other names by their text:
- * one file may hold what is needed to read the next. */
+ * one file may hold what is needed to read the next. Rotated logs have their number behind the
+ * last dot, and a higher one is older: so they are sorted downwards, and the file without a
+ * number last. Digits at the end of what both have in common belong to the number: of "log.12"
+ * and "log.13" the common "1" is given back. */
 static int compare_rotations(const void *first, const void *second)
 {
     const char *a = *(const char *const *)first, *b = *(const char *const *)second;
@@ -159,7 +166,9 @@ static int compare_rotations(const void *first, const void *second)
 }
 
 /* Fills a zeroed job with what the files tell; what cannot be read becomes a problem of the
- * results. False where no file could be used, or where they are of several jobs. */
+ * results. False where no file could be used, or where they are of several jobs. In the order of
+ * time, since what is carried over from one file to the next (a run's settings, an open attempt)
+ * was written before. */
 static bool read_job(struct job *job, struct results *results, const struct job_input *input,
                      struct job_reading *reading, struct error *error)
 {
@@ -215,7 +224,9 @@ static void window_reading_clear(struct window_reading *reading)
     arena_clear(&reading->arena);
 }
 
-/* The folder of the capture that the attempt was recorded in; NULL where no record tells of it. */
+/* The folder of the capture that the attempt was recorded in; NULL where no record tells of it.
+ * From the last "/steps/" in the path of a record: folders above may have that name, too. Only
+ * attempts whose record tells process steps were recorded with windows. */
 static const char *capture_of(struct window_reading *reading, const struct job_attempt *attempt)
 {
     const char *path = reading->job->sources[attempt->source].name;
@@ -232,6 +243,7 @@ static const char *capture_of(struct window_reading *reading, const struct job_a
 
 /* ---- which traces ---------------------------------------------------------------------------- */
 
+/* Linear in the captures that a job has: one for each attempt. */
 static void job_windows_add_capture(struct window_reading *reading, const char *capture)
 {
     struct job_windows *windows = reading->windows;
@@ -250,7 +262,8 @@ static void job_windows_add_capture(struct window_reading *reading, const char *
 /* ---- what they hold -------------------------------------------------------------------------- */
 
 /* The attempt of the capture that the step is of: that of its time; where its trace tells none, the
- * only one. -1: none. */
+ * only one. -1: none. By time, as a capture may hold several attempts of one job. Without times
+ * in the trace, the attempt is only known where there is just one. */
 static ptrdiff_t find_attempt(struct window_reading *reading, const char *capture, int64_t unix_ns)
 {
     ptrdiff_t only = -1;
@@ -271,6 +284,9 @@ static ptrdiff_t find_attempt(struct window_reading *reading, const char *captur
     return count == 1 && unix_ns < 0 ? only : -1;
 }
 
+/* Steps of all traces become one list, as if one trace had them all: what kept steps are made
+ * of is then extended from these to all steps. Kernel classes are summed once over all, as no
+ * share of an attempt is made of them. */
 static void job_windows_add_step(struct window_reading *reading,
                                  const struct analyzed_rank *analyzed, uint32_t index,
                                  size_t attempt)
@@ -294,6 +310,8 @@ static void job_windows_add_step(struct window_reading *reading,
     windows->uncosted_ns += time->uncosted_ns;
 }
 
+/* A step that the end of the recording cut is left out: its parts would look smaller than they
+ * are. */
 static void job_windows_add_steps(struct window_reading *reading,
                                   const struct analyzed_rank *analyzed, const char *capture)
 {
@@ -309,6 +327,7 @@ static void job_windows_add_steps(struct window_reading *reading,
     }
 }
 
+/* CPU only where all traces are; a model where any trace has one. */
 static void note_model(struct job_windows *windows, const struct analyzed_rank *analyzed)
 {
     bool has_model = efficiency_has_model(&analyzed->efficiency);
@@ -345,6 +364,8 @@ static void tell_problem(struct results *results, const char *text)
         (struct finding){.what = results_text(results, text), .cost_ns = -1, .is_warning = true});
 }
 
+/* Of more than WINDOW_TRACES_MAX traces, evenly spaced ones are read, so that the whole time
+ * of the job is covered and not its beginning only. */
 static void job_windows_read_traces(struct window_reading *reading)
 {
     size_t found = reading->windows->traces_found;
@@ -386,7 +407,9 @@ static void job_windows_read(struct job_windows *windows, struct results *result
     window_reading_clear(&reading);
 }
 
-/* What takes longer where the host is slower: idle time that the launching thread causes. */
+/* What takes longer where the host is slower: idle time that the launching thread causes. All
+ * idle accounts but those in which the host had already launched: there a slower host changes
+ * nothing. */
 static uint32_t host_accounts(void)
 {
     return accounts_of_group(ACCOUNT_GROUP_IDLE) &
@@ -427,7 +450,9 @@ static bool choose_measured_peak(struct ettr_page *page, const struct job_report
            measured_rates_peak(rates, type, &page->peak, error);
 }
 
-/* The peak that counts, and who says so. */
+/* The peak that counts, and who says so. What the user gave goes first, then what was measured,
+ * then the table by the device's name. Without any the page says what would tell it; it never
+ * guesses a device. */
 static bool choose_peak(struct ettr_page *page, const struct job_report *wanted,
                         struct error *error)
 {
@@ -460,7 +485,8 @@ static bool choose_peak(struct ettr_page *page, const struct job_report *wanted,
     return true;
 }
 
-/* What no device there is can exceed, whatever the number format. */
+/* What no device there is can exceed, whatever the number format. A rate above this cannot be
+ * true of one device, whichever it was: it bounds what a log may claim. */
 static double highest_peak(void)
 {
     size_t count;
@@ -475,7 +501,9 @@ static double highest_peak(void)
     return highest;
 }
 
-/* One sentence: what it comes to. */
+/* One sentence: what it comes to. In device-hours where attempts ran on different numbers of
+ * devices: an hour on 64 counts 64 times. Where the log leaves time out that passed between its
+ * lines, the share is not called ETTR, for its whole is not known. */
 static const char *job_report_headline_of(const struct ettr_page *page)
 {
     const struct job_accounts *accounts = page->accounts;
@@ -500,6 +528,7 @@ static const char *job_report_headline_of(const struct ettr_page *page)
         format_fraction(kept).text, format_number(accounts->total_device_seconds / 3600.0).text);
 }
 
+/* From the outcome to the details; a job of which only incidents are known has a diary only. */
 static void fill_page(struct ettr_page *page, const char *name)
 {
     struct rank_results *rank = results_add_rank(page->results, name, name, -1);
@@ -518,6 +547,7 @@ static void fill_page(struct ettr_page *page, const char *name)
     rank_add_section(page->results, rank, describe_failures(page));
 }
 
+/* One reason is told, the worst: whole files, then their ends, then single entries. */
 bool check_job_reading(const struct job_reading *reading, struct error *error)
 {
     if (reading->failed_count > 0)
@@ -535,6 +565,9 @@ bool check_job_reading(const struct job_reading *reading, struct error *error)
     return true;
 }
 
+/* The peak is chosen before anything is read: a wrong option must not cost an hour of reading.
+ * Rates are checked before they are used for shares; windows come last, as the kept steps that
+ * they are extended to have to be known. */
 bool make_job_report(struct results *results, struct job_reading *reading,
                      const struct job_report *wanted, struct error *error)
 {

@@ -28,7 +28,9 @@ static void pause_seconds(double seconds)
     (void)nanosleep(&pause, NULL);
 }
 
-/* Times of the record are of the monotonic clock: those of this machine, since it was started. */
+/* Times of the record are of the monotonic clock: those of this machine, since it was started.
+ * Time since the last step counts only for a process that lives: a dead one's record does not go
+ * on, which is told elsewhere. */
 static void read_live_rank(struct live_rank *rank, const struct job_record *record, int64_t now_ns)
 {
     const struct rank_progress *progress = &record->progress;
@@ -43,6 +45,8 @@ static void read_live_rank(struct live_rank *rank, const struct job_record *reco
         rank->since_ns = now_ns - progress->last_end_ns;
 }
 
+/* Only the newest record of each rank, and those that have not ended: earlier attempts lie in
+ * the same folder. */
 static void look_at_records(struct live_job *job, struct arena *arena, struct job_records *records)
 {
     int64_t now_ns = live_clock_ns();
@@ -55,7 +59,9 @@ static void look_at_records(struct live_job *job, struct arena *arena, struct jo
     }
 }
 
-/* Ranks that have ended no step for long, of this machine: what they are in. */
+/* Ranks that have ended no step for long, of this machine: what they are in. At most STACKS_MAX
+ * processes are stopped for a look, and only those of ranks without progress: each look stops
+ * the process for a moment. */
 static void look_at_stacks(struct live_job *job, struct arena *arena)
 {
     size_t looked_at = 0;
@@ -73,6 +79,8 @@ static void look_at_stacks(struct live_job *job, struct arena *arena)
     }
 }
 
+/* Two looks, some seconds apart: counts of collectives that stand still between them are what
+ * tells a hang from a slow step. One look has counts only. */
 static void look_at_ras(struct live_job *job, struct arena *arena,
                         const struct live_question *question)
 {
@@ -95,7 +103,8 @@ static void look_at_ras(struct live_job *job, struct arena *arena,
 }
 
 /* Fills `job`, which lives as long as `arena`; `records` must be zeroed. An error where neither RAS
- * nor step records tell of it. */
+ * nor step records tell of it. Either source is enough: RAS without records, for jobs that were
+ * not recorded, and records without RAS, for other libraries than NCCL. */
 static bool look_at_live_job(struct live_job *job, struct arena *arena, struct job_records *records,
                              const struct live_question *question, struct error *error)
 {

@@ -63,6 +63,9 @@ static void keep_error(struct live_tensorboard *live, const struct error *error)
 
 /* ---- event files ----------------------------------------------------------------------------- */
 
+/* "x": a file that is there belongs to another run, and is never written over. The name is the
+ * one that TensorBoard looks for (".tfevents."), with time and process as its own writers give
+ * them. */
 static FILE *open_run(struct live_tensorboard *live, int64_t rank)
 {
     struct error error = {0};
@@ -88,7 +91,8 @@ static FILE *open_run(struct live_tensorboard *live, int64_t rank)
     return output;
 }
 
-/* NULL where it can't be written, or there are too many. */
+/* NULL where it can't be written, or there are too many. A run without an output stays in the
+ * list, so that a folder that cannot be written is tried once and not twice a second. */
 static struct live_run *live_tensorboard_run_of(struct live_tensorboard *live, int64_t rank)
 {
     struct live_run *run;
@@ -160,6 +164,7 @@ static double live_tensorboard_per_second(int64_t count, int64_t duration_ns)
     return count < 0 || duration_ns <= 0 ? NAN : (double)count * 1e9 / (double)duration_ns;
 }
 
+/* A first step has no known start: its duration would be the time since the program began. */
 static void fill_step(struct bytes *summary, struct live_run *run, const struct step_entry *entry)
 {
     bool is_whole = !(entry->flags & STEP_FLAG_START_UNKNOWN);
@@ -196,6 +201,7 @@ static void collect_entry(struct live_run *run, const struct step_reader *reader
             &summary);
 }
 
+/* Flushed after each look: TensorBoard reads the file while it grows. */
 static void live_tensorboard_take_steps(struct live_tensorboard *live, struct watched_file *file)
 {
     struct live_run *run = live_tensorboard_run_of(live, file->reader.header.rank);
@@ -218,6 +224,7 @@ static int64_t rank_of_path(const char *path)
     return at ? strtoll(at + strlen("/traces/rank"), NULL, 10) : 0;
 }
 
+/* The memory of this report lives for one window only; a long run has hundreds. */
 static bool live_tensorboard_add_window(struct live_run *run, const char *path, struct error *error)
 {
     const struct read_options options = {.threads = 1, .keeps_memory = true};
@@ -253,7 +260,8 @@ static void collect_window(struct live_tensorboard *live, const char *path)
         keep_error(live, &error);
 }
 
-/* What stands beside a trace is written after it. */
+/* What stands beside a trace is written after it. capture.json is written after the trace it
+ * stands beside: as new as the trace, it says that the trace is whole. */
 static bool is_complete(const char *trace)
 {
     const char *slash = strrchr(trace, '/');
@@ -299,6 +307,8 @@ static void find_records(struct live_tensorboard *live, char **paths, size_t cou
     }
 }
 
+/* In the last look the program has ended, and what is there is all there will be: no waiting
+ * for completeness. */
 static void find_windows(struct live_tensorboard *live, char **paths, size_t count, bool is_last)
 {
     for (size_t i = 0; i < count; i++) {
@@ -350,6 +360,8 @@ static bool can_write(const char *logs, struct error *error)
     return is_writable;
 }
 
+/* Signals are blocked while the thread starts, which inherits the mask: Ctrl-C must reach the
+ * thread that passes it on to the program. */
 struct live_tensorboard *live_tensorboard_start(const char *logs, const char *capture,
                                                 struct error *error)
 {
@@ -374,6 +386,8 @@ struct live_tensorboard *live_tensorboard_start(const char *logs, const char *ca
     return NULL;
 }
 
+/* After the thread has ended one more look, in this thread: nothing that was written between
+ * its last look and the end is missed. */
 void live_tensorboard_finish(struct live_tensorboard *live)
 {
     struct error error = {0};

@@ -26,7 +26,8 @@ static void set_python_path(struct arena *arena, const char *start)
         end_out_of_memory();
 }
 
-/* Only a file of rates, or none, is written over. */
+/* Only a file of rates, or none, is written over. A mistyped name must not cost a trace; rates
+ * themselves may be measured again. */
 static bool check_rates_output(const char *path, struct error *error)
 {
     struct measured_rates before = {0};
@@ -40,6 +41,7 @@ static bool check_rates_output(const char *path, struct error *error)
                                path);
 }
 
+/* Checked before the measuring, which would be lost if the file could not be written. */
 static bool write_rates(const char *path, const char *kind, struct error *error)
 {
     SCOPED(arena) arena = {0};

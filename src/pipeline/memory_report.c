@@ -69,6 +69,8 @@ static char *name_folder(const struct memory_settings *settings, const struct me
     return path;
 }
 
+/* InternEvo names a folder by the rank's places; what the trace does not tell is 0 there, as
+ * in a run of one rank. */
 static bool memory_internevo_write_folder(struct results *results, const struct trace *trace,
                                           const void *context, struct error *error)
 {
@@ -133,6 +135,7 @@ bool write_internevo_folders(char **paths, int count, const struct memory_settin
 /* Ranks that ZeRO is thought over where the run has one. */
 enum { RANKS_IF_ONE = 8 };
 
+/* A run of one rank is asked what ZeRO would save on eight, which is one node. */
 static struct section *describe_fit(struct results *results, const struct memory_view *view,
                                     const struct memory_settings *settings,
                                     const struct memory_batch *batch)
@@ -206,6 +209,7 @@ bool is_snapshot_file(const char *path)
     return looks_like_memory_snapshot(head.text, head.length);
 }
 
+/* Empty and wrong files are told apart, since each has its own likely cause. */
 static bool open_snapshot(struct memory_snapshot *snapshot, const char *path,
                           struct progress *progress, struct error *error)
 {
@@ -241,6 +245,7 @@ static void device_view_clear(struct device_view *device)
     snapshot_replay_clear(&device->replay);
 }
 
+/* Replay first: owners are found from who was alive at the peak, which only the replay knows. */
 static void view_device(struct device_view *device, const struct snapshot_places *places,
                         uint32_t number, const struct memory_settings *settings)
 {
@@ -286,6 +291,8 @@ static bool memory_of_snapshot_is_wanted(const struct memory_snapshot *snapshot,
            snapshot_has_device(snapshot, device);
 }
 
+/* One device after the other, each let go before the next: the replay of one may hold millions
+ * of blocks. */
 static void memory_of_snapshot_describe_devices(struct results *results,
                                                 const struct memory_snapshot *snapshot,
                                                 const char *path,
@@ -347,6 +354,7 @@ static bool memory_of_snapshot_describe_file(struct results *results, const char
 
 /* ---- two of them ---- */
 
+/* Only devices that both hold: of one that is in a single file there is no change to tell. */
 static void memory_of_snapshot_compare_devices(struct results *results,
                                                const struct memory_snapshot *before,
                                                const struct memory_snapshot *after,
@@ -403,6 +411,8 @@ static bool print_comparison(const char *path, const struct memory_settings *set
                                     "the rest");
 }
 
+/* One file that cannot be read does not keep the others from being shown; the exit status says
+ * that it was not all. */
 bool print_memory_of_snapshots(char **paths, int count, const struct memory_settings *settings,
                                struct error *error)
 {

@@ -54,7 +54,9 @@ static int64_t at_least_one(int64_t number)
     return number > 0 ? number : 1;
 }
 
-/* --devices and --dp say the same where both are given; each follows from the other. */
+/* --devices and --dp say the same where both are given; each follows from the other. Experts are
+ * spread over the data ranks, so that a replica has tensor times pipeline devices, however many
+ * expert ranks there are. */
 static bool resolve_layout(struct model_run *run, const struct model_settings *settings,
                            struct error *error)
 {
@@ -81,6 +83,8 @@ static bool resolve_layout(struct model_run *run, const struct model_settings *s
     return model_layout_check(&run->architecture, layout, error);
 }
 
+/* Models of images have their number of tokens fixed by the image and its patches; a length
+ * that differs would be another model. */
 static bool resolve_sequence(struct model_run *run, const struct model_settings *settings,
                              struct error *error)
 {
@@ -106,7 +110,9 @@ static bool resolve_sequence(struct model_run *run, const struct model_settings 
     return true;
 }
 
-/* --peak goes before the table; without either the peak is not known. */
+/* --peak goes before the table; without either the peak is not known. No peak is a state, not an
+ * error, where no device was named: the FLOPs are still told. A device that was named and is not
+ * known is an error, since a wrong name is likely. */
 static bool resolve_peak(struct model_run *run, const struct model_settings *settings,
                          struct results *results, struct error *error)
 {
@@ -145,6 +151,8 @@ static bool resolve_peak(struct model_run *run, const struct model_settings *set
     return true;
 }
 
+/* Parts, conventions and rules in this order: what is counted, by whom it is counted how, and
+ * why these differ. */
 static bool print_training_flops(const struct model_settings *settings,
                                  const struct page_settings *page, struct error *error)
 {
@@ -192,7 +200,8 @@ static bool has_no_training_option(const struct model_settings *settings, struct
     return true;
 }
 
-/* Requests, new tokens and context of the step. */
+/* Requests, new tokens and context of the step. A step of decode makes one new token for each
+ * request unless told otherwise; a prefill makes all of the context. */
 static bool resolve_requests(struct serving_run *run, const struct model_settings *settings,
                              struct error *error)
 {
@@ -219,7 +228,9 @@ static bool resolve_requests(struct serving_run *run, const struct model_setting
     return true;
 }
 
-/* --peak goes before --rates, and these before the table, of one number format or of all. */
+/* --peak goes before --rates, and these before the table, of one number format or of all. From
+ * the weakest to the strongest source, each overwriting the one before: the table, measured
+ * rates, one peak for all formats, the peak of a format. */
 static bool resolve_roof(struct serving_run *run, const struct peak_settings *peaks,
                          const char *name, struct error *error)
 {
@@ -257,6 +268,8 @@ static void resolve_storage(struct weight_storage *storage, const struct model_s
     }
 }
 
+/* Weights whose storage is not known (a method of quantization) have no known number of bytes,
+ * and decode is bound by bytes: it is refused rather than estimated. */
 static bool print_serving_step(const struct model_settings *settings,
                                const struct page_settings *page, struct error *error)
 {

@@ -30,6 +30,8 @@ static void chosen_steps_clear(struct chosen_steps *chosen)
     *chosen = (struct chosen_steps){0};
 }
 
+/* Marks of the profiler first, then ranges by name. Without any, and without a range asked
+ * for, the whole trace counts. */
 static bool module_report_choose_steps(struct chosen_steps *chosen, const struct trace *trace,
                                        struct step_range range, struct error *error)
 {
@@ -79,6 +81,8 @@ static void add_fact(struct results *results, struct section *section, const cha
             (struct number){.key = key, .title = title, .value = value_count(value)});
 }
 
+/* One part that is not known makes the sum not known: a sum of the others would be taken for
+ * all. */
 static int64_t sum_known(int64_t sum, int64_t more)
 {
     int64_t total;
@@ -86,6 +90,8 @@ static int64_t sum_known(int64_t sum, int64_t more)
     return sum < 0 || more < 0 || __builtin_add_overflow(sum, more, &total) ? -1 : total;
 }
 
+/* Only if every step is described: otherwise the numbers would be of fewer steps than the
+ * FLOPs beside them. */
 static struct trained_on sum_steps(const struct chosen_steps *chosen,
                                    const struct model_description *description)
 {

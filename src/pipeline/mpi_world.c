@@ -26,7 +26,8 @@ enum { TAG = 1, SUCCESS = 0, PIECE_BYTES = 1 << 28 };
 
 static const char *const library_names[] = {"libmpi.so.40", "libmpi.so.80", "libmpi.so"};
 
-/* mpirun of Open MPI, and launchers that stand in for it, say so in the environment. */
+/* mpirun of Open MPI, and launchers that stand in for it, say so in the environment. The library
+ * is loaded only then: the program has to run where no MPI is installed. */
 static bool is_started_by_mpirun(void)
 {
     const char *size = getenv("OMPI_COMM_WORLD_SIZE");
@@ -34,7 +35,8 @@ static bool is_started_by_mpirun(void)
     return size && atoi(size) > 1;
 }
 
-/* dlsym gives an object's address as well as a function's. */
+/* dlsym gives an object's address as well as a function's. memcpy, since ISO C has no conversion
+ * between pointers to objects and to functions. */
 static bool find_symbol(void *library, const char *name, void *into)
 {
     void *symbol = dlsym(library, name);
@@ -43,6 +45,8 @@ static bool find_symbol(void *library, const char *name, void *into)
     return symbol != NULL;
 }
 
+/* Handles of Open MPI are addresses of objects in its library (ompi_mpi_comm_world), while
+ * those of MPICH are numbers: another library lacks the symbols and is refused. */
 static bool find_calls(struct mpi_calls *calls)
 {
     return find_symbol(calls->library, "MPI_Init", &calls->init) &&
@@ -55,6 +59,8 @@ static bool find_calls(struct mpi_calls *calls)
            find_symbol(calls->library, "ompi_mpi_byte", &calls->byte);
 }
 
+/* RTLD_GLOBAL: Open MPI loads its own plug-ins, which look for its symbols among the global
+ * ones. */
 static bool load_library(struct mpi_calls *calls, struct error *error)
 {
     for (size_t i = 0; !calls->library && i < sizeof library_names / sizeof *library_names; i++)
@@ -93,6 +99,7 @@ bool mpi_world_join(struct mpi_world *world, struct error *error)
     return true;
 }
 
+/* Processes on one node share its cores. */
 unsigned mpi_world_threads(const struct mpi_world *world, unsigned cores)
 {
     const char *local = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
@@ -103,7 +110,8 @@ unsigned mpi_world_threads(const struct mpi_world *world, unsigned cores)
                                                         : cores;
 }
 
-/* In pieces, since MPI counts bytes by an int. */
+/* In pieces, since MPI counts bytes by an int. The length first, so that the receiver can make
+ * room for all of it. */
 static bool send_bytes(const struct mpi_world *world, const unsigned char *bytes, uint64_t length)
 {
     const struct mpi_calls *calls = world->calls;
@@ -141,6 +149,8 @@ static unsigned char *receive_bytes(const struct mpi_world *world, int from, uin
     return bytes;
 }
 
+/* In the order of the processes, not of arrival: the result is the same each time. The others
+ * wait in send until it is their turn. */
 bool mpi_world_gather(const struct mpi_world *world, const void *bytes, size_t length,
                       const struct mpi_receiver *receiver, struct error *error)
 {

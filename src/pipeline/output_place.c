@@ -14,6 +14,7 @@ static bool output_place_is_standard_output(const char *path)
 
 /* ---- is it read, too? ------------------------------------------------------------------------ */
 
+/* By device and inode, not by name: the same file may be named in two ways, or by a link. */
 static bool is_same_file(const struct stat *one, const char *path)
 {
     struct stat other;
@@ -23,7 +24,9 @@ static bool is_same_file(const struct stat *one, const char *path)
 }
 
 /* Is the file, which has a trace's name, in the folder or two below it? What is read of a folder
- * are its traces, the damaged ones, too. */
+ * are its traces, the damaged ones, too. The paths are resolved first, and the folder's has to
+ * end at a slash of the file's: "/a/bc" is not in "/a/b". A file that does not exist yet cannot
+ * be read and is in no folder here. */
 static bool output_place_is_in_folder(const char *path, const char *folder)
 {
     char *file = realpath(path, NULL);
@@ -43,6 +46,8 @@ static bool is_own_report_file(const char *path)
     return content_of_file(path) == CONTENT_REPORT;
 }
 
+/* A folder among the inputs reads every trace in it: writing one there would replace a
+ * recording with a report. A report that was written there before may be replaced. */
 static bool is_read(const char *path, const struct stat *status, const struct output_inputs *inputs)
 {
     for (int i = 0; i < inputs->count; i++) {
@@ -62,6 +67,9 @@ static bool is_read(const char *path, const struct stat *status, const struct ou
 
 /* ---- the checks ------------------------------------------------------------------------------ */
 
+/* What the user said he wants to read goes before what the file is: the first message names
+ * the mistake (a word taken for the value of an option). Then data of any kind are kept,
+ * unless the command writes that kind itself. */
 static bool check_replaced(const struct output_place *place, const struct output_inputs *inputs,
                            struct error *error)
 {
@@ -85,6 +93,7 @@ static bool check_replaced(const struct output_place *place, const struct output
     return true;
 }
 
+/* All of it before the work begins: a report of an hour must not end at its last step. */
 bool check_output_place(const struct output_place *place, const struct output_inputs *inputs,
                         struct error *error)
 {

@@ -31,7 +31,9 @@ struct pager {
     pid_t process;
 };
 
-/* Starts the program with `input` as its standard input; false where there is no such program. */
+/* Starts the program with `input` as its standard input; false where there is no such program.
+ * posix_spawn, since fork would copy the page tables of a process that may hold a large trace. A
+ * limit of memory that was set for reading is not for the pager. */
 static bool pager_start_here(pid_t *process, char *const *words, int input)
 {
     posix_spawn_file_actions_t actions;
@@ -46,7 +48,7 @@ static bool pager_start_here(pid_t *process, char *const *words, int input)
     return failure == 0;
 }
 
-/* A pager's settings, for pagers that the user has not set up. */
+/* A pager's settings, for pagers that the user has not set up. 0: what the user has set stays. */
 static bool set_usual_settings(void)
 {
     return setenv("LESS", "FRX", 0) == 0 && setenv("LV", "-c", 0) == 0;
@@ -59,7 +61,10 @@ static bool is_no_pager(const char *command)
 
 /* Starts the command of PAGER, or less: as git does, with LESS=FRX where LESS is not set, so that a
  * page that fits the screen is just printed. Leaves `pager` empty where PAGER is empty or "cat", on
- * a terminal that can't do it, and where there is no such program. */
+ * a terminal that can't do it, and where there is no such program. The pipe's ends close on
+ * exec, so that the pager does not hold the end it reads from itself: it would never see the end
+ * of the page. The reading end is closed here for the same reason. What stands in stdout's
+ * buffer goes out first, before the page. */
 static void pager_start(struct pager *pager)
 {
     const char *command = getenv("PAGER");
@@ -88,7 +93,8 @@ static void pager_start(struct pager *pager)
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* Waits until the reader has closed the pager. */
+/* Waits until the reader has closed the pager. Closing the pipe ends the page; the program
+ * waits, or the shell's prompt would appear over it. */
 static void pager_clear(struct pager *pager)
 {
     int status;
@@ -146,6 +152,8 @@ bool page_wants_section(const struct page_settings *settings, const char *key)
            (settings->sections && section_is_chosen(settings->sections, key));
 }
 
+/* A page in HTML can be searched and sorted, so that more rows are of use there; they are
+ * shared among the ranks to bound the size of the file. */
 int64_t rows_of_page(const struct page_settings *settings, int64_t top, size_t files)
 {
     int64_t rows = ROWS_OF_HTML / (int64_t)(files ? files : 1);
@@ -157,6 +165,7 @@ int64_t rows_of_page(const struct page_settings *settings, int64_t top, size_t f
     return rows > ROWS_OF_HTML_LEAST ? rows : ROWS_OF_HTML_LEAST;
 }
 
+/* All ranks share the budget, but each has a least, below which a timeline shows nothing. */
 int64_t timeline_blocks_of_page(const struct page_settings *settings, size_t files)
 {
     int64_t blocks = TIMELINE_BLOCKS / (int64_t)(files ? files : 1);
@@ -236,6 +245,8 @@ bool check_output(const struct page_settings *settings, const struct output_inpu
     return check_output_place(&place, inputs, error);
 }
 
+/* A broken end makes earlier numbers doubtful (a bad checksum is noticed behind them); more
+ * behind a whole end does not. */
 bool note_file_rest(struct results *results, const char *path, const struct input_rest *rest)
 {
     struct finding finding = {.cost_ns = -1, .is_warning = true};

@@ -28,6 +28,9 @@ static uint32_t pipeline_report_rows_of(int64_t top)
     return top == 0 ? UINT32_MAX : (uint32_t)top;
 }
 
+/* Gaps are dropped after the steps were chosen: whether a step lacks a rank is judged among
+ * those that are reported. Stragglers first: their replays leave the simulation as they
+ * please; the path sets up its own. */
 bool print_pipeline_report(const char *path, const struct pipeline_report *wanted,
                            struct error *error)
 {

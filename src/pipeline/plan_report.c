@@ -9,6 +9,9 @@
 #include "pipeline/subcommands.h"
 #include "sections/model/plan_sections.h"
 
+/* A device of the table that stands for several boards has no one bandwidth of memory, without
+ * which no time of a step can be planned. Measured rates have to be of the device that was
+ * named. */
 static bool plan_find_device(struct plan_setting *setting, const struct plan_wanted *settings,
                              struct error *error)
 {
@@ -57,7 +60,8 @@ static bool plan_find_sequence(struct plan_setting *setting, const struct plan_w
     return true;
 }
 
-/* Inference: `setting` as plan_read leaves it, but for batch and sequence. */
+/* Inference: `setting` as plan_read leaves it, but for batch and sequence. Memory bandwidth
+ * bounds a server's step, so that a storage of weights which is not known ends it. */
 static bool print_plan_serving(const struct plan_wanted *settings,
                                const struct plan_setting *setting, const struct page_settings *page,
                                struct error *error)
@@ -82,6 +86,8 @@ static bool print_plan_serving(const struct plan_wanted *settings,
     return print_page(&results, page, error);
 }
 
+/* Defaults fill what was not given, after the device is known: its links and its node are
+ * among them. The network is given for a node and shared by its devices. */
 static bool plan_read(struct plan_setting *setting, struct architecture *model,
                       const struct plan_wanted *settings, struct error *error)
 {
@@ -131,6 +137,8 @@ static struct plan_layout plan_given_layout(const struct plan_wanted *settings)
     };
 }
 
+/* Sizes that were not given are 1, but for the data ranks, which take what is left of the
+ * devices. The nearest number that fits is told, since it is what the user changes next. */
 static bool plan_lay_out(struct plan_layout *layout, const struct plan_wanted *settings,
                          struct error *error)
 {
@@ -161,7 +169,8 @@ static bool plan_lay_out(struct plan_layout *layout, const struct plan_wanted *s
     return true;
 }
 
-/* Nothing of a layout is given: all are tried. */
+/* Nothing of a layout is given: all are tried. One size that is given fixes the layout, unless a
+ * search is asked for: then what is given holds in all layouts tried. */
 static bool plan_is_open(const struct plan_wanted *settings)
 {
     const struct model_settings *model = &settings->model;
@@ -171,7 +180,8 @@ static bool plan_is_open(const struct plan_wanted *settings)
            settings->context == 0 && settings->micro == 0;
 }
 
-/* Finds the layout of the least time, and describes all that were tried. */
+/* Finds the layout of the least time, and describes all that were tried. If nothing fits, the
+ * one that is nearest to fitting is described, so that the page shows what lacks. */
 static bool plan_find_layout(struct plan_layout *layout, const struct plan_wanted *settings,
                              const struct plan_setting *setting, struct results *results,
                              struct error *error)
@@ -239,6 +249,8 @@ bool print_plan(const struct plan_wanted *wanted, const struct page_settings *pa
 
 /* ---- from a recording ---- */
 
+/* The replay goes with it, where there is one: which time hides behind other time is known from
+ * it alone. */
 static bool plan_from_one(struct results *results, const struct trace *trace, const void *context,
                           struct error *error)
 {

@@ -10,6 +10,7 @@
 
 enum { REPORT_WIDTH = 100 };
 
+/* A view of one rank: ranks and texts stay where they are, and nothing is copied. */
 const char *print_rank_report(struct results *results, size_t index, struct error *error)
 {
     struct report_options options = {.width = REPORT_WIDTH, .use_unicode = true};

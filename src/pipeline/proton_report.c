@@ -25,7 +25,8 @@ bool is_proton_profile(const char *path)
     return looks_like_proton(head.text, head.length < 65536 ? head.length : 65536);
 }
 
-/* "90" is the capability 9.0 and "120" 12.0; "gfx942" is 9.4, as PyTorch has it. */
+/* "90" is the capability 9.0 and "120" 12.0; "gfx942" is 9.4, as PyTorch has it. AMD first:
+ * "gfx942" would be read as no number. Numbers below 10 are no capability. */
 static struct device_hints hints_of(const struct call_sums_device *device)
 {
     struct device_hints hints = {.multiprocessors = device->multiprocessors};
@@ -41,6 +42,8 @@ static struct device_hints hints_of(const struct call_sums_device *device)
     return hints;
 }
 
+/* A name that was given goes for all devices; without it, the hints may fit several boards,
+ * and then the slowest of them, so that no share of a peak is told too low by the fastest. */
 static void find_peaks(struct sums_peaks *peaks, const struct call_sums *sums,
                        const char *device_name)
 {
@@ -55,6 +58,7 @@ static void find_peaks(struct sums_peaks *peaks, const struct call_sums *sums,
     }
 }
 
+/* The whole page unless sections were asked for: sums by call path have no first screen. */
 bool print_proton_report(const char *path, const struct proton_report *wanted, struct error *error)
 {
     SCOPED(call_sums) sums = {0};

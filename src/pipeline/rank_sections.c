@@ -6,6 +6,8 @@
 #include "sections/memory/memory_sections.h"
 #include "sections/timeline/timeline_parts.h"
 
+/* Side files that cannot be read are a problem of the page, and not its end: everything else
+ * is known without them. */
 static void add_memory(struct results *results, const struct trace *trace,
                        const struct analysis_plan *plan)
 {
@@ -25,6 +27,7 @@ static void add_memory(struct results *results, const struct trace *trace,
     results_add_failure(results, &error);
 }
 
+/* Memory last: its series goes on the timeline that the analyses made. */
 void add_rank_sections(struct results *results, const struct trace *trace,
                        struct analyzed_rank *analyzed, const struct analysis_plan *plan)
 {

@@ -40,6 +40,9 @@ struct job_list {
     struct progress *progress;
 };
 
+/* The order of what tells the rank: the trace itself; the name of its file; the place in a
+ * file of several ranks, which counts on from the files before. All writing goes to the job's
+ * own fields, so that threads share nothing but the list's counter. */
 static void do_job(struct file_job *job, const struct job_list *list)
 {
     struct read_options options = {.threads = list->threads_per_file,
@@ -68,6 +71,8 @@ static void do_job(struct file_job *job, const struct job_list *list)
     job->is_used = list->reading->use(&job->results, &trace, list->reading->context, &job->error);
 }
 
+/* A counter that is fetched and raised at once hands each job to one thread; a large file
+ * keeps one thread busy while the others take the small ones. */
 static void *work_through(void *argument)
 {
     struct job_list *list = argument;
@@ -81,7 +86,8 @@ static void *work_through(void *argument)
     }
 }
 
-/* The calling thread works too. */
+/* The calling thread works too. A thread that cannot be started is no error: the others do its
+ * work, and the calling thread is one of them. */
 static void work_in_parallel(struct job_list *list, unsigned workers)
 {
     pthread_t *threads = calloc(workers, sizeof *threads);
@@ -98,6 +104,8 @@ static void work_in_parallel(struct job_list *list, unsigned workers)
     free(threads);
 }
 
+/* Unknown ranks are -1, which as an unsigned number is above all others. The path is the last
+ * word, and no two jobs agree in path and part. */
 static int compare_jobs(const void *a, const void *b)
 {
     const struct file_job *const *first = a;
@@ -110,7 +118,9 @@ static int compare_jobs(const void *a, const void *b)
     return strcmp((*first)->source->path, (*second)->source->path);
 }
 
-/* Counts the job, and names it as a problem where it failed. */
+/* Counts the job, and names it as a problem where it failed. The first error is told to the
+ * user, but one of a kind that can be repaired goes before "no data", which several files of a
+ * folder may well have. */
 static void account_for(struct files_read *outcome, struct results *results,
                         const struct file_job *job, const struct file_reading *reading)
 {
@@ -133,6 +143,8 @@ static void account_for(struct files_read *outcome, struct results *results,
     results_add_problem(results, problem);
 }
 
+/* Results come in the order of ranks, not of threads: the report is the same with one thread
+ * and with many. */
 static void read_files_gather(struct files_read *outcome, struct results *results,
                               struct job_list *list)
 {
@@ -152,7 +164,9 @@ static void read_files_gather(struct files_read *outcome, struct results *result
     free(sorted);
 }
 
-/* Looks into the files, and makes a job of each rank in them; free() the jobs. */
+/* Looks into the files, and makes a job of each rank in them; free() the jobs. A file that
+ * cannot be opened is a job as well, which fails with that error: then all files are counted in
+ * one place. Sources must not move, since jobs point to them: the caller has made room for all. */
 static void list_jobs(struct job_list *list, struct trace_source *sources,
                       const struct input_files *files)
 {
@@ -177,6 +191,7 @@ static void list_jobs(struct job_list *list, struct trace_source *sources,
     }
 }
 
+/* Threads go to files first, and what is left to each file: 16 threads read 4 files with 4 each. */
 void read_files(struct files_read *outcome, struct results *results,
                 const struct input_files *files, const struct file_reading *reading)
 {
@@ -209,6 +224,7 @@ unsigned default_thread_count(void)
     return cores > 0 ? (unsigned)cores : 1;
 }
 
+/* One reason, the worst: files that were not used at all before damage in those that were. */
 bool check_files_read(const struct files_read *outcome, struct error *error)
 {
     if (outcome->failed_count == 1)

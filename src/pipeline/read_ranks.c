@@ -48,6 +48,7 @@ struct taking {
 
 /* ---- one trace ------------------------------------------------------------------------------ */
 
+/* Linear, and once for each trace: nothing beside reading it. */
 static size_t place_of(const struct input_files *files, const char *path)
 {
     size_t i = 0;
@@ -57,13 +58,17 @@ static size_t place_of(const struct input_files *files, const char *path)
     return i;
 }
 
-/* Ranks that are not known come behind the others. */
+/* Ranks that are not known come behind the others. Unsigned: an unknown rank, -1, is above all
+ * others. */
 static bool is_lower(const struct rank_place *a, const struct rank_place *b)
 {
     return a->rank != b->rank ? (uint64_t)a->rank < (uint64_t)b->rank : a->place < b->place;
 }
 
-/* Whether full results of this rank may be wanted, as far as is known by now. */
+/* Whether full results of this rank may be wanted, as far as is known by now. Which rank is the
+ * lowest is known only when all are read, but a trace is in memory once. So full results are
+ * made for each trace that is the lowest so far; those of earlier candidates are dropped at the
+ * end. With files in the order of ranks that is one. */
 static bool may_be_wanted(const struct taking *taking, const struct trace *trace)
 {
     struct rank_taker *taker = taking->taker;
@@ -92,6 +97,8 @@ static bool may_have_others(const struct rank_taker *taker, const struct trace *
            trace->facts.process != 0;
 }
 
+/* One more than calls: the last chain goes from the last call to the end. Times move to the
+ * base of the digest. */
 static void copy_chains(struct rank_digest *digest, const struct call_chains *chains,
                         int64_t base_ns)
 {
@@ -124,6 +131,8 @@ static void add_digest_chains(struct rank_digest *digest, const struct replay_mo
                 digest->steps[0].start_ns - simulation->ledger->steps[0].window.start_ns);
 }
 
+/* The digest is made outside the lock, which is held only to put it into the set: making it is
+ * the long part. */
 static void keep_digest(struct rank_taker *taker, const struct trace *trace,
                         struct analyzed_rank *analyzed)
 {
@@ -140,7 +149,8 @@ static void keep_digest(struct rank_taker *taker, const struct trace *trace,
     pthread_mutex_unlock(&taker->lock);
 }
 
-/* What the analyzed trace knows of its graph is gone afterwards. */
+/* What the analyzed trace knows of its graph is gone afterwards. Only if all steps are in the
+ * graph: a course of some would meet the others' collectives at the wrong ones. */
 static void keep_course(struct rank_taker *taker, struct analyzed_rank *analyzed)
 {
     const struct analysis_options *options = &taker->reading->plan->analysis;
@@ -156,13 +166,15 @@ static void keep_course(struct rank_taker *taker, struct analyzed_rank *analyzed
     pthread_mutex_unlock(&taker->lock);
 }
 
-/* Whether the device's windows fit where the host's marks were chosen. */
+/* Whether the device's windows fit where the host's marks were chosen. Per rank, whichever clock
+ * it chose: for one clock of all ranks the device's has to fit on each. */
 static bool device_clock_fits(const struct step_clocks *clocks)
 {
     return clocks->is_known && clocks->without_work == 0 &&
            clocks->in_window_ns >= clocks->launched_ns / 100 * CLOCK_FITS_PERCENT;
 }
 
+/* A whole window has no marks, and no clock is chosen for it. */
 static void note_clock(struct rank_taker *taker, const struct ledger *ledger)
 {
     struct rank_clocks_chosen *chosen = &taker->chosen;
@@ -184,6 +196,7 @@ static unsigned threads_of_rank(const struct rank_taker *taker)
     return files < threads ? threads / (unsigned)(files ? files : 1) : 1;
 }
 
+/* The course comes last, for it takes the graph away from the analyzed trace. */
 static bool collect_trace(struct results *results, const struct trace *trace, const void *context,
                           struct error *error)
 {
@@ -296,7 +309,9 @@ static void choose_file(struct file_choice *choice, const struct input_file *fil
             file->bytes < 0 ? -1 : choice->traces.bytes_in_all + file->bytes;
 }
 
-/* Every size-th trace from its own place on; digests are for the first process. */
+/* Every size-th trace from its own place on; digests are for the first process. In turn, not in
+ * blocks: files of a folder are sorted by rank, and sizes differ by stage of the pipeline, so
+ * that each process gets some of all. */
 static struct file_choice share_of_process(struct digest_set *set, const struct input_files *files,
                                            const struct mpi_world *world)
 {
@@ -317,7 +332,8 @@ static struct file_choice share_of_process(struct digest_set *set, const struct 
 
 /* ---- results of the ranks that are wanted --------------------------------------------------- */
 
-/* Leaves the rank that is to be printed alone, where not all are. */
+/* Leaves the rank that is to be printed alone, where not all are. Ranks are sorted by now;
+ * without a rank asked for, the first stays. */
 static void choose_results(struct results *results, const struct rank_reading *reading,
                            bool prints_all)
 {
@@ -342,7 +358,8 @@ static size_t count_digests(const struct digest_set *set)
     return count;
 }
 
-/* The place of the file that holds the rank to be printed alone; SIZE_MAX where none does. */
+/* The place of the file that holds the rank to be printed alone; SIZE_MAX where none does. As
+ * is_lower orders them: the same rank is chosen by several processes as by one. */
 static size_t place_of_wanted(const struct digest_set *set, int64_t rank)
 {
     struct rank_place best = {.place = SIZE_MAX};
@@ -359,7 +376,9 @@ static size_t place_of_wanted(const struct digest_set *set, int64_t rank)
     return best.place;
 }
 
-/* The first process reads once more what it is to print in full: another one may have read it. */
+/* The first process reads once more what it is to print in full: another one may have read it.
+ * What another process read is in its memory, as a digest it came here: full results and courses
+ * need the trace itself, which is read again in this one. */
 static void read_wanted(struct results *results, struct rank_taker *taker, bool prints_all)
 {
     const struct rank_reading *reading = taker->reading;
@@ -396,6 +415,8 @@ static void collect_message(void *argument, const void *bytes, size_t length)
         reader->has_failed = true;
 }
 
+/* Digests only, some kilobytes a rank, go to the first process; the others have nothing to
+ * print and empty their set. */
 static bool exchange(struct digest_set *set, const struct mpi_world *world, struct error *error)
 {
     struct bytes writer = {0};
@@ -422,6 +443,10 @@ static bool wants_all(const struct rank_reading *reading, size_t rank_count)
            (reading->in_full == EVERY_RANK_IN_FULL && rank_count <= RANKS_IN_FULL_MAX);
 }
 
+/* Two ways lead to full results. Alone, they are made while the trace is in memory; in a
+ * world, the first process reads what is wanted once more after it knows all ranks. That all
+ * are printed is decided twice: by the number of files before, and by the number of ranks when
+ * it is known. */
 static bool read_ranks_once(struct digest_set *set, struct results *results,
                             const struct input_files *files, const struct rank_reading *reading,
                             struct error *error)
@@ -461,7 +486,10 @@ static bool read_ranks_once(struct digest_set *set, struct results *results,
     return true;
 }
 
-/* Ranks of one run chose different clocks, and their traces can be read once more. */
+/* Ranks of one run chose different clocks, and their traces can be read once more. If some ranks
+ * chose the host's marks and others the device's windows, a step is not the same time on all,
+ * and who is late cannot be told. Reading once more costs as much as the first time; so it is
+ * done only for one run, whose files can be read again. */
 static bool are_cut_differently(struct digest_set *set, const struct input_files *files,
                                 const struct rank_reading *reading,
                                 const struct rank_clocks_chosen *chosen)
@@ -478,6 +506,9 @@ static bool are_cut_differently(struct digest_set *set, const struct input_files
     return run.other_runs == NULL;
 }
 
+/* The second time one clock is set for all: the device's if its windows fit everywhere, else
+ * the host's. What the first reading left in the results is taken back, problems of this
+ * reading included, or each would be told twice. */
 bool read_ranks(struct digest_set *set, struct results *results, const struct input_files *files,
                 const struct rank_reading *reading, struct error *error)
 {
@@ -516,6 +547,7 @@ struct problem_count {
     struct error first; /* the worst class, then the first file */
 };
 
+/* Over records, not over results: in a world other processes read most files. */
 static struct problem_count count_problems(const struct digest_set *set)
 {
     struct problem_count count = {0};
@@ -563,7 +595,8 @@ static void note_problems(struct results *results, const struct digest_set *set)
     }
 }
 
-/* One clock for all ranks: which, and how many would have had the other. */
+/* One clock for all ranks: which, and how many would have had the other. Nothing is said where
+ * all chose the host's marks, which is what everybody expects. */
 static void add_clock_number(struct results *results, const struct rank_reading *reading)
 {
     const struct rank_clocks_chosen *chosen = reading->clocks;
@@ -583,7 +616,8 @@ static void add_clock_number(struct results *results, const struct rank_reading 
                                : "of all ranks"});
 }
 
-/* One rank alone, read from its trace, needs no overview. */
+/* One rank alone, read from its trace, needs no overview. Of several traces of one rank, though,
+ * all are listed: that they are doubles has to be said. */
 static void add_overview(struct results *results, struct digest_set *set,
                          const struct rank_reading *reading)
 {
@@ -602,6 +636,7 @@ static void add_overview(struct results *results, struct digest_set *set,
         add_clock_number(results, reading);
 }
 
+/* Only the first process prints; the others are done when they have sent their digests. */
 static bool read_and_compare(struct digest_set *set, struct results *results,
                              const struct input_files *files, const struct rank_reading *reading,
                              struct error *error)
@@ -625,6 +660,9 @@ static bool read_and_compare(struct digest_set *set, struct results *results,
     return true;
 }
 
+/* Courses are kept for a change that was asked for, and for up to RANKS_REPLAYED_MAX ranks
+ * without: then the cost of a straggler is replayed, too. Of more ranks their graphs would
+ * fill the memory. */
 bool read_run(struct digest_set *set, struct results *results, const struct input_files *files,
               const struct rank_reading *reading, struct error *error)
 {

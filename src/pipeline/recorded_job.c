@@ -106,7 +106,9 @@ static void attempt_state_clear(struct attempt_state *state)
     step_reader_clear(&state->reader);
 }
 
-/* Reads the header, and how the attempt began. `path` must live as long as it. */
+/* Reads the header, and how the attempt began. `path` must live as long as it. Only the
+ * beginning is read: where an attempt goes on is told before or soon after its first step. A
+ * restore behind the first step is something else (a best model for evaluation). */
 static bool recorded_attempt_look(struct recorded_attempt *attempt, const char *path,
                                   struct error *error)
 {
@@ -132,7 +134,7 @@ static bool recorded_attempt_look(struct recorded_attempt *attempt, const char *
 }
 
 /* Counts its steps, and takes the time of the first and of the last; a record that cannot be read
- * has none. */
+ * has none. A second pass, only for captures of several records of one rank. */
 static void recorded_attempt_measure(struct recorded_attempt *attempt)
 {
     SCOPED(step_reader) reader = {0};
@@ -150,7 +152,9 @@ static void recorded_attempt_measure(struct recorded_attempt *attempt)
     }
 }
 
-/* Of an event of the record's clock. */
+/* Of an event of the record's clock. One offset for the whole attempt: the wall clock may be set
+ * while a job runs, and steps would then overlap or have gaps that never were. An overflow
+ * leaves the event without a time. */
 static struct job_event event_at(const struct attempt_state *state, enum job_event_kind kind,
                                  int64_t monotonic_ns)
 {
@@ -169,6 +173,7 @@ static void saved_checkpoints_clear(struct saved_checkpoints *saved)
     *saved = (struct saved_checkpoints){0};
 }
 
+/* The job's step, since the attempt that loads the checkpoint counts its own from there. */
 static void note_saved(const struct attempt_state *state, const struct step_entry *entry)
 {
     struct saved_checkpoints *saved = state->saved;
@@ -183,7 +188,9 @@ static void note_saved(const struct attempt_state *state, const struct step_entr
     saved->count++;
 }
 
-/* The step after which a file was saved that was written then; -1: by no checkpoint known. */
+/* The step after which a file was saved that was written then; -1: by no checkpoint known. The
+ * newest first: a file that is written over has the time of its last writing. File systems take
+ * the time from the last tick of the clock, which may lie before the start of the save. */
 static int64_t step_saved_at(const struct saved_checkpoints *saved, int64_t unix_ns)
 {
     for (size_t i = saved->count; i > 0; i--) {
@@ -196,7 +203,8 @@ static int64_t step_saved_at(const struct saved_checkpoints *saved, int64_t unix
 }
 
 /* Steps of the job before the attempt, by the optimizer's count, else by the checkpoint that was
- * loaded last of those that are known; -1: not known. */
+ * loaded last of those that are known; -1: not known. Checkpoints that were loaded later count
+ * first: a job may load a base model before its own state. */
 static int64_t steps_before(const struct recorded_attempt *attempt,
                             const struct saved_checkpoints *saved)
 {
@@ -223,7 +231,11 @@ static int by_end(const void *a, const void *b)
 }
 
 /* A span counts for what no span before it (by its end) has: an evaluation around a checkpoint ends
- * later, and is shorter by it. Returns the time of all within [start, end). */
+ * later, and is shorter by it. Returns the time of all within [start, end). Spans lie in one
+ * another or overlap (a checkpoint in an evaluation, our own recording in both), and time must
+ * count once. By end: the inner one is closed first and has its time; the outer one has what is
+ * left. What overlaps two spans before it is taken off twice, so that the own time is kept from
+ * going below 0. Quadratic in at most SPANS_MAX spans between two steps. */
 static int64_t recorded_attempt_close_spans(struct attempt_state *state, int64_t start, int64_t end)
 {
     int64_t covered_ns = 0;
@@ -256,6 +268,7 @@ static int64_t recorded_attempt_close_spans(struct attempt_state *state, int64_t
     return covered_ns;
 }
 
+/* A step waits here until the next entry: its loss is often read one step later. */
 static void flush_step(struct attempt_state *state)
 {
     if (state->has_pending)
@@ -263,6 +276,7 @@ static void flush_step(struct attempt_state *state)
     state->has_pending = false;
 }
 
+/* From the start of the first step, not its end: what came before is the start of the job. */
 static void begin_training(struct attempt_state *state, const struct step_entry *entry)
 {
     struct job_event event = event_at(state, JOB_TRAINING, entry->start_ns);
@@ -273,6 +287,10 @@ static void begin_training(struct attempt_state *state, const struct step_entry 
     job_add(state->job, &event);
 }
 
+/* Loss of the step before may come with this entry, and is put on the one that waits. Spans
+ * before the first step belong to the start of the job and not to training. The duration is
+ * without the spans in it, which are accounts of their own. Tokens per second use the same
+ * duration, so that a checkpoint does not look like slow training. */
 static void recorded_attempt_add_step(struct attempt_state *state, const struct step_entry *entry)
 {
     struct job_event *event = &state->pending;
@@ -314,7 +332,8 @@ static void recorded_attempt_add_span(struct attempt_state *state, const struct 
             (struct attempt_span){end, is_ours, entry->start_ns, entry->end_ns};
 }
 
-/* Before the first step, a checkpoint that was loaded tells where the attempt goes on. */
+/* Before the first step, a checkpoint that was loaded tells where the attempt goes on. In the
+ * middle of training it is a span without an event of the job: time that was not training. */
 static void recorded_attempt_add_restore(struct attempt_state *state,
                                          const struct step_entry *entry)
 {
@@ -379,12 +398,17 @@ static void recorded_attempt_add_entry(struct attempt_state *state, const struct
     }
 }
 
+/* An entry may pass its checksum and still be nonsense, if the process wrote it so: a time of
+ * centuries would make all sums worthless. */
 static bool recorded_attempt_is_possible(const struct step_entry *entry)
 {
     return entry->step >= 0 && entry->step <= STEPS_MAX && entry->start_ns >= 0 &&
            entry->start_ns <= entry->end_ns && entry->end_ns <= LATEST_NS;
 }
 
+/* The offset of the clocks comes from the first attempt of the same boot: between two attempts
+ * on one machine the monotonic clock counts the time exactly, whatever the wall clock did.
+ * Machines that were started anew have their own. */
 static void recorded_attempt_begin(struct attempt_state *state,
                                    const struct recorded_attempt *attempt,
                                    const struct attempt_before *before)
@@ -452,6 +476,7 @@ static void attempt_files_clear(struct attempt_files *files)
     free(files->attempts);
 }
 
+/* A folder is taken as one of captures; of files the first eight bytes decide. */
 bool is_recorded_job(const char *path)
 {
     struct stat about;

@@ -23,6 +23,8 @@ static struct memory_step *recorded_memory_find_steps(const struct trace *trace,
     return steps;
 }
 
+/* The description, side file and batch are looked for beside the trace; they may be missing,
+ * but must not be damaged: names and kinds of tensors would be wrong then. */
 bool recorded_memory_read(struct recorded_memory *memory, const struct trace *trace,
                           struct error *error)
 {
@@ -51,6 +53,8 @@ bool recorded_memory_read(struct recorded_memory *memory, const struct trace *tr
     return true;
 }
 
+/* A device that was asked for is looked for among the blocks: one that exists but holds
+ * nothing has no memory to tell of. */
 bool recorded_memory_device(const struct recorded_memory *memory, int64_t asked, int32_t *device,
                             struct error *error)
 {

@@ -29,7 +29,8 @@ static const struct folder_layout layouts[] = {
     {"*_ascend_pt/ASCEND_PROFILER_OUTPUT/trace_view.json*", NULL, false},
 };
 
-/* Each folder once; `found` is sorted. */
+/* Each folder once; `found` is sorted. Sorted paths bring files of a folder together, so that
+ * comparing with the last one suffices. */
 static void collect_folders(struct recorder_folders *folders, const glob_t *found)
 {
     for (size_t i = 0; i < found->gl_pathc; i++) {
@@ -42,7 +43,10 @@ static void collect_folders(struct recorder_folders *folders, const glob_t *foun
     }
 }
 
-/* Recorders name a run by the time it began; of names that are no times, when it was written. */
+/* Recorders name a run by the time it began; of names that are no times, when it was written.
+ * Names that begin with a digit are taken for times in an order that sorts as text
+ * (2024_01_31_…), as JAX and TensorFlow write them; copying a folder changes its time, but not
+ * its name. */
 static bool is_newer(const char *path, const char *other)
 {
     const char *name = path_name(path), *other_name = path_name(other);
@@ -56,6 +60,7 @@ static bool is_newer(const char *path, const char *other)
     return status.st_mtim.tv_nsec >= other_status.st_mtim.tv_nsec;
 }
 
+/* The newest goes to the front, the rest is counted and dropped. */
 static void keep_newest(struct recorder_folders *folders)
 {
     size_t newest = 0;
@@ -72,7 +77,8 @@ static void keep_newest(struct recorder_folders *folders)
         free(folders->paths[--folders->count]);
 }
 
-/* Whatever the folder is called on the command line: ".", "logdir/plugins/". */
+/* Whatever the folder is called on the command line: ".", "logdir/plugins/". The layouts go by
+ * the name of the folder, and "." has none: the path is resolved. */
 static bool is_called(const char *folder, const char *name)
 {
     char *real = realpath(folder, NULL);
@@ -82,6 +88,8 @@ static bool is_called(const char *folder, const char *name)
     return is_it;
 }
 
+/* The first layout that finds anything ends the search: they are different ways to come to the
+ * same files. */
 void find_recorder_folders(struct recorder_folders *folders, const char *folder)
 {
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts && folders->count == 0; i++) {
@@ -133,6 +141,8 @@ static size_t length_before(const char *name, const char *end)
                : SIZE_MAX;
 }
 
+/* Two rules: the same beginning (host.trace.json.gz beside host.xplane.pb), or a fixed name
+ * that every recording of the folder shares (perfetto_trace.json.gz). */
 bool is_other_form(const char *name, const char *other)
 {
     for (size_t i = 0; i < sizeof other_forms / sizeof *other_forms; i++) {

@@ -29,7 +29,9 @@ static bool is_later(struct timespec a, struct timespec b)
     return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
 }
 
-/* Keeps the capture at `path`, if it is one, and newer than that found before. */
+/* Keeps the capture at `path`, if it is one, and newer than that found before. By the time of
+ * the folder "steps", which changes when a record is made in it, not with every step. True also
+ * for an older one: a capture holds no other, and nobody looks below it. */
 static bool running_capture_consider(struct newest *newest, const char *path)
 {
     struct stat about;
@@ -47,7 +49,8 @@ static bool running_capture_consider(struct newest *newest, const char *path)
     return true;
 }
 
-/* {output}/{name}/{start time}: two folders deep at most. */
+/* {output}/{name}/{start time}: two folders deep at most. d_type may be unknown on some file
+ * systems; opening what is no folder fails then, without harm. */
 static void look_below(struct newest *newest, const char *path, int depth)
 {
     DIR *folder;
@@ -82,7 +85,8 @@ static const char *newest_below(struct arena *arena, const char *path)
 }
 
 /* The capture whose step record the process writes: {capture}/steps/rank0.steps. NULL: none. So
- * it is where 'flopledger attach' records it. */
+ * it is where 'flopledger attach' records it. From the open files of the process: its
+ * environment is that of its start, and does not tell what was attached later. */
 static const char *capture_written_by(struct arena *arena, long pid)
 {
     static const char folder_name[] = "/steps/";
@@ -113,7 +117,9 @@ static const char *capture_written_by(struct arena *arena, long pid)
     return capture;
 }
 
-/* Of the process, or of the first one below it that is recorded. */
+/* Of the process, or of the first one below it that is recorded. Breadth first through the
+ * children, in one array that is queue and list at once: a launcher (torchrun, a shell) is not
+ * recorded itself, its children are. */
 static const char *capture_of_process(struct arena *arena, long pid, struct error *error)
 {
     long processes[PROCESSES_MAX] = {pid};
@@ -148,6 +154,7 @@ static bool running_capture_is_number(const char *text)
     return *text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 10;
 }
 
+/* A number may be a folder's name: if one of that name exists, it is that folder. */
 const char *find_running_capture(struct arena *arena, const char *given, struct error *error)
 {
     const char *found;

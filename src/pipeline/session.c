@@ -23,6 +23,7 @@ bool session_prints(const struct session *session)
     return session->world.place == 0;
 }
 
+/* What the user asks for is not divided among processes of a node: he may know better. */
 unsigned session_threads(const struct session *session, int64_t asked)
 {
     return asked > 0 ? (unsigned)asked : mpi_world_threads(&session->world, default_thread_count());
@@ -36,7 +37,8 @@ static void add_question_text(struct bytes *to, const char *text)
 }
 
 /* What the folders hold was looked at for this question, too, with what the page says of it: they
- * need not be looked at again. */
+ * need not be looked at again. With the ranks that names told: the same files in another folder
+ * may be other ranks. */
 static void add_question_files(struct bytes *to, const struct input_files *files)
 {
     SCOPED(results) said = {0};
@@ -50,7 +52,8 @@ static void add_question_files(struct bytes *to, const struct input_files *files
     results_to_bytes(to, &said);
 }
 
-/* A pipe is read once; several processes have one answer together. */
+/* A pipe is read once; several processes have one answer together. A pipe has no content that
+ * could be looked at again. */
 static bool can_be_kept(const struct session *session)
 {
     for (size_t i = 0; i < session->files.count; i++)
@@ -59,6 +62,9 @@ static bool can_be_kept(const struct session *session)
     return session->world.size <= 1;
 }
 
+/* The question holds everything from the command line that changes the answer, the width and
+ * colors excluded: what is kept are results, not their print. Watching begins here, so that
+ * every file that is looked at from now on belongs to the answer. */
 bool session_ask(struct session *session, const struct cache_choice *choice,
                  const struct session_question *question, struct error *error)
 {
@@ -88,6 +94,7 @@ static bool session_is_answered(struct session *session)
     return session->is_kept;
 }
 
+/* With how it ended: a kept answer of damaged input must end with the same exit status. */
 static void session_keep(struct session *session)
 {
     struct error check = {0};
@@ -98,6 +105,7 @@ static void session_keep(struct session *session)
 
 /* ---- ranks ---------------------------------------------------------------------------------- */
 
+/* If nothing could be used, nothing is kept. */
 bool session_for_each_rank(struct session *session, const struct file_reading *reading,
                            struct error *error)
 {
@@ -141,6 +149,7 @@ bool print_session(struct session *session, int64_t rank, const struct page_sett
     return print_page(results, page, error) && session_check(session, error);
 }
 
+/* A kept answer was checked when it was made. */
 bool session_check(const struct session *session, struct error *error)
 {
     if (session->is_kept) {

@@ -5,6 +5,8 @@
 
 const char step_range_accepted[] = "a step (3), a range of steps (3-5) or an open one (3-)";
 
+/* strtoll gives INT64_MAX for what is too large, which is refused: it also stands for an open
+ * end. */
 static bool step_range_take_number(const char **text, int64_t *number)
 {
     char *end;
@@ -16,6 +18,8 @@ static bool step_range_take_number(const char **text, int64_t *number)
     return *number < INT64_MAX;
 }
 
+/* "3", "3-5", "3-" and "-5": a dash alone is none of these. A range that ends before it begins
+ * is refused, for it would choose nothing. */
 bool parse_step_range(const char *text, void *field)
 {
     struct step_range range = {.first = INT64_MIN, .last = INT64_MAX};

@@ -57,7 +57,10 @@ static int64_t trace_request_monotonic_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* The ranks that run, and the first step that all of them can still begin with. */
+/* The ranks that run, and the first step that all of them can still begin with. All ranks must
+ * begin with the same step, so that their collectives are in all traces. Recorders look once a
+ * second; in that time the fastest rank makes 1.5 s / its step time of steps. Three more for the
+ * step it is in, and for ranks that are ahead of what their records show. */
 static bool find_ranks(struct trace_request *request, int64_t steps, struct error *error)
 {
     const struct job_records *records = &request->records;
@@ -93,6 +96,8 @@ static char *request_path(const struct trace_request *request)
     return text_format("%s/trace-request.json", request->capture);
 }
 
+/* A number nobody else has: with it a recorder tells this request from the one before, and
+ * answers in a file of that name. */
 static bool write_request(struct trace_request *request, struct error *error)
 {
     struct output_file file = {0};
@@ -118,6 +123,7 @@ static bool write_request(struct trace_request *request, struct error *error)
     return output_file_close(&file, error);
 }
 
+/* Records are read first: they tell who lives and how far each is. */
 bool trace_request_send(struct trace_request *request, const char *given, int64_t steps,
                         struct error *error)
 {
@@ -141,6 +147,8 @@ static const char *trace_request_text_of(struct arena *arena, const struct json_
     return arena_copy_text(arena, text, strlen(text));
 }
 
+/* A file that is not there yet, or half a text, is no answer; the next look tells. The process
+ * is only called gone if no answer stands, since it may have answered and then ended. */
 static void read_answer(struct trace_request *request, struct traced_rank *rank)
 {
     SCOPED(arena) arena = {0};
@@ -182,7 +190,8 @@ static size_t trace_request_count_in(const struct trace_request *request, enum r
     return count;
 }
 
-/* Whether the request's file is that of another by now. */
+/* Whether the request's file is that of another by now. There is one file for requests, and the
+ * newest wins: recorders see only that one. */
 static bool is_overtaken(const struct trace_request *request)
 {
     SCOPED(arena) arena = {0};
@@ -202,7 +211,8 @@ static bool is_overtaken(const struct trace_request *request)
     return is_other;
 }
 
-/* Ranks that have not answered will not, once they are asked for something else. */
+/* Ranks that have not answered will not, once they are asked for something else. Looks for an
+ * answer once more after the other request was seen: both may have come between two looks. */
 static void give_up_overtaken(struct trace_request *request)
 {
     if (trace_request_count_in(request, RANK_SILENT) == 0 || !is_overtaken(request))
@@ -215,6 +225,9 @@ static void give_up_overtaken(struct trace_request *request)
     }
 }
 
+/* Ends when every rank has said its last word, when the user's time is over, or when no rank
+ * has even accepted in the time that a living one needs for it: some steps and twenty seconds,
+ * since recorders look between steps. */
 void trace_request_await(struct trace_request *request, int64_t timeout_s)
 {
     int64_t started = trace_request_monotonic_ns();
@@ -266,6 +279,7 @@ static const char *why_not(const struct traced_rank *rank)
     return "";
 }
 
+/* One rank that failed is told; the others mostly failed for the same reason. */
 bool trace_request_tell(const struct trace_request *request, struct error *error)
 {
     size_t recorded = trace_request_count_in(request, RANK_RECORDED);

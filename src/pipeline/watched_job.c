@@ -21,6 +21,7 @@ static const char needs_peak[] =
     "needs the FLOPs of the recorded steps and the device's peak: 'flopledger report' of the "
     "capture says what is missing; --peak gives the peak";
 
+/* No capture is no error if none was named: the machine itself can be watched. */
 bool watched_job_open(struct watched_job *job, const char *given, const char *root,
                       struct error *error)
 {
@@ -36,7 +37,8 @@ bool watched_job_open(struct watched_job *job, const char *given, const char *ro
     return !job->ras || job->ras_watch;
 }
 
-/* Of one step of the trace: what the model's FLOPs take at the peak. 0: not known. */
+/* Of one step of the trace: what the model's FLOPs take at the peak. 0: not known. Of the newest
+ * window, in one thread: the job that is watched needs the cores. */
 static int64_t ideal_step_of(const char *path, const struct peak_settings *peaks)
 {
     const struct attribution_options plan = {
@@ -54,7 +56,8 @@ static int64_t ideal_step_of(const char *path, const struct peak_settings *peaks
     return ideal_ns;
 }
 
-/* The newest trace of the first rank counts for all. */
+/* The newest trace of the first rank counts for all. Analyzed only if the trace is a new one;
+ * the look comes once a second. */
 static void count_model_work(struct watched_job *job)
 {
     SCOPED(arena) arena = {0};
@@ -93,7 +96,10 @@ static void count_trigger(struct watched_job *job, const struct json_node *asked
     job->newest_step = json_integer_of(asked, "step", 0);
 }
 
-/* Those that have come since: each is a file that appears whole, with the next number. */
+/* Those that have come since: each is a file that appears whole, with the next number. Numbers
+ * go up by one and each file appears whole, so that the first number that is missing is the end.
+ * A file that is no JSON counts as a window all the same: it must not be read again at each
+ * look. */
 static void look_at_triggers(struct watched_job *job)
 {
     for (;;) {
@@ -128,6 +134,7 @@ static void sample_triggers(struct live_samples *samples, const struct watched_j
                  (struct live_label){"why", job->newest_why}, (struct live_label){0});
 }
 
+/* Each source adds what it knows; none needs another. */
 void watched_job_look(struct watched_job *job, struct live_samples *samples)
 {
     if (job->capture) {

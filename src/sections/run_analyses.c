@@ -29,7 +29,8 @@ const struct analysis *const *all_analyses(void)
     return analyses;
 }
 
-/* One that comes first; else NULL where no finding has a price. */
+/* One that comes first; else NULL where no finding has a price. Of findings that cost the same
+ * the first stays: sections come in the order of list.def, findings in that of their section. */
 static const struct finding *find_most_expensive(const struct rank_results *rank)
 {
     const struct finding *most_expensive = NULL;
@@ -57,6 +58,8 @@ struct analyses_run {
     struct section *sections[ANALYSIS_COUNT];
 };
 
+/* Results of its own for every analysis: nothing is shared but the input, which no analysis
+ * changes, so that no lock is needed. */
 static void run_one_analysis(void *argument, size_t index)
 {
     struct analyses_run *run = argument;
@@ -71,6 +74,8 @@ static void run_one_analysis(void *argument, size_t index)
         run->sections[index] = analysis->run(results, run->input);
 }
 
+/* Taken in the order of the list once all are done, and not as each is done: the report is the
+ * same with one thread and with many. */
 static void run_side_by_side_into(struct results *results, struct rank_results *rank,
                                   const struct analysis_input *input)
 {
@@ -84,7 +89,11 @@ static void run_side_by_side_into(struct results *results, struct rank_results *
     }
 }
 
-/* The page draws the path that a section tells of; where there is no page the path is not kept. */
+/* The page draws the path that a section tells of; where there is no page the path is not kept.
+ * The path is shared between the section and the page only if there is a page: kept, it holds
+ * its memory until all analyses are done. The headline comes after all sections, for it names
+ * the most expensive finding of any of them; the timeline comes last, since it shows the steps
+ * that findings name. */
 void run_analyses(struct results *results, const struct analysis_input *given)
 {
     SCOPED(steps_path) path = {.graph = NULL};

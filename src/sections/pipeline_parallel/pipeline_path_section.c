@@ -13,6 +13,9 @@ struct ranked_path {
     size_t place;
 };
 
+/* Time on the path decides; of rows with as much, as of many that are never on it, the one
+ * with the least slack is nearest to being on it. The place makes it a total order: qsort may
+ * swap equals, and the report of a job must not depend on the C library. */
 static int pipeline_path_section_longest_first(const void *left, const void *right)
 {
     const struct ranked_path *a = left, *b = right;
@@ -61,6 +64,8 @@ static void pipeline_path_section_add_table(struct results *results, struct sect
     }
 }
 
+/* Kinds are at most PIPELINE_KIND_COUNT, so that all are shown; workers may be thousands, and
+ * are cut at --top. */
 static void pipeline_path_section_add_kinds(struct results *results, struct section *section,
                                             const struct pipeline_path *path,
                                             const struct pipeline_job *job)
@@ -104,6 +109,8 @@ static void pipeline_path_section_add_workers(struct results *results, struct se
     free(rows);
 }
 
+/* A path is of the replay, not of the recording. Where the two differ by more than the bound,
+ * the chain found would be that of another job: nothing is said then, as of stragglers. */
 struct section *describe_pipeline_path(struct results *results, struct pipeline_replay *simulation,
                                        const struct pipeline_costs *costs, uint32_t top)
 {

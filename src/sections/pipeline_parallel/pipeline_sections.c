@@ -9,7 +9,9 @@
 
 static const struct op_choice everything = {.data_rank = -1, .stage = -1};
 
-/* (recorded - replayed) / replayed: what the graph does not explain. */
+/* (recorded - replayed) / replayed: what the graph does not explain. Signed, and of the replay's
+ * step: above 0 the recording took longer, by delays that no dependency explains; below 0 it was
+ * faster than its own dependencies allow, which clocks that are apart may feign. */
 static double pipeline_replay_error(const struct pipeline_costs *costs)
 {
     return (costs->recorded.mean_ns - costs->replayed.mean_ns) / costs->replayed.mean_ns;
@@ -20,6 +22,8 @@ bool pipeline_is_refused(const struct pipeline_costs *costs)
     return fabs(pipeline_replay_error(costs)) > REPLAY_ERROR_MAX;
 }
 
+/* Three runs of one simulation, which holds the result of the last one only: each bubble has to
+ * be read before the next run. */
 void find_pipeline_costs(struct pipeline_costs *costs, struct pipeline_replay *simulation)
 {
     recorded_step_times(simulation, &costs->recorded);
@@ -38,6 +42,8 @@ void pipeline_costs_clear(struct pipeline_costs *costs)
     step_times_clear(&costs->usual);
 }
 
+/* Replay against replay, not recording against replay: what the model leaves out, it leaves
+ * out of both, so that most of its error cancels. */
 static double slowdown_of(const struct pipeline_costs *costs)
 {
     return costs->replayed.mean_ns / costs->usual.mean_ns;
@@ -222,6 +228,10 @@ struct straggler {
     double without; /* of one where only these take usual times: its mean step */
 };
 
+/* Two questions, and none follows from the other. Alone: all are usual but these, so what they
+ * cost where nobody else is late. Without: all as recorded but these, so what repairing them
+ * brings. Of two stragglers that hide behind each other, each costs much alone, and repairing
+ * one of them brings nothing. */
 static void estimate(struct straggler *straggler, struct pipeline_replay *simulation,
                      const struct pipeline_costs *costs)
 {
@@ -238,6 +248,7 @@ static void estimate(struct straggler *straggler, struct pipeline_replay *simula
     step_times_clear(&without);
 }
 
+/* By what they cost alone: this ranks them even where others hide them. */
 static int compare_stragglers(const void *one, const void *other)
 {
     const struct straggler *a = one;
@@ -325,6 +336,7 @@ static void add_stages(struct results *results, struct section *section,
     pipeline_add_table(results, section, &what, costs, top);
 }
 
+/* A kind that no operation is of would give a row of two replays without a change. */
 static bool pipeline_has_kind(const struct pipeline_job *job, const char *label)
 {
     for (size_t i = 0; i < job->op_count; i++)
@@ -333,7 +345,8 @@ static bool pipeline_has_kind(const struct pipeline_job *job, const char *label)
     return false;
 }
 
-/* Kinds that share their words are one row. */
+/* Kinds that share their words are one row. The loop compares with the row before only, because
+ * kinds with the same words stand next to each other in the list of kinds. */
 static void pipeline_add_kinds(struct results *results, struct section *section,
                                struct pipeline_replay *simulation,
                                const struct pipeline_costs *costs)
@@ -360,8 +373,9 @@ static void pipeline_add_kinds(struct results *results, struct section *section,
 
 enum { WORKERS_MAX = 256 }; /* each is two replays */
 
-/* A worker is as slow as the slower of its rank and its stage allow: only the worst are replayed.
- */
+/* There are as many workers as data ranks times stages, and each is replayed twice over all steps:
+ * of a job of more than WORKERS_MAX the tables of stages and of data ranks have to do, which are
+ * of the sum of both numbers only and between them point at the worker. */
 static void pipeline_add_workers(struct results *results, struct section *section,
                                  struct pipeline_replay *simulation,
                                  const struct pipeline_costs *costs, uint32_t top)

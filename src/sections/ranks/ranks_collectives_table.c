@@ -54,7 +54,10 @@ struct kinds_view {
 
 /* ---- collecting ----------------------------------------------------------------------------- */
 
-/* The axes in which the members of the collective differ. */
+/* The axes in which the members of the collective differ. Told from the members, not from the
+ * name of the group: a name is what a framework chose ("dp", "mesh_tp", a number), while the
+ * places of the ranks in the layout are known. Comparing all with the first suffices: an axis in
+ * which any two differ is one in which one of them differs from the first. */
 static uint32_t axes_of(const struct all_ranks *run, const struct joined_call *join)
 {
     const struct join_member *members = &run->joins.members[join->first];
@@ -68,6 +71,8 @@ static uint32_t axes_of(const struct all_ranks *run, const struct joined_call *j
     return axes;
 }
 
+/* Over all calls of a group: one call may lack members whose traces are not here, so that only
+ * all of them together tell every axis. */
 static void find_axes(struct kinds_view *view)
 {
     const struct call_joins *joins = &view->run->joins;
@@ -81,6 +86,11 @@ static void find_axes(struct kinds_view *view)
     }
 }
 
+/* Five numbers make a kind, and a key of the map has 64 bits. So axes and group size first
+ * become a small number of their own; that, with kind and size class, is the second key. The
+ * size is what the group says of itself, where it does: the ranks that are here may be fewer,
+ * and bandwidth depends on the real size. Sizes are classes of a power of two: gradients of
+ * buckets that differ by a few bytes are one kind of work. */
 static struct joint_kind *kind_of_join(struct kinds_view *view, const struct joined_call *join,
                                        uint32_t *index)
 {
@@ -119,6 +129,8 @@ static void ranks_collectives_add_to_group(struct kinds_view *view, uint32_t kin
     group->transfer_ns = saturated_sum(group->transfer_ns, join->transfer_ns);
 }
 
+/* One member in a step is enough: ranks mark their steps at different moments, and a
+ * collective at the border of two would else be lost. */
 static bool ranks_collectives_is_in_a_step(const struct all_ranks *run,
                                            const struct joined_call *join)
 {
@@ -130,6 +142,10 @@ static bool ranks_collectives_is_in_a_step(const struct all_ranks *run,
     return false;
 }
 
+/* The transfer lasts equally long for all members, from when the last one came until the end;
+ * so it counts once for a collective, while kernel time and waiting count for each rank. Of a
+ * rank, waiting is what its kernel took beyond the transfer, and needs no clock of another
+ * rank. */
 static void ranks_collectives_add_join(struct kinds_view *view, const struct joined_call *join)
 {
     const struct call_joins *joins = &view->run->joins;
@@ -156,6 +172,7 @@ static double ns_per_collective(const struct group_in_kind *group)
     return (double)group->transfer_ns / group->count;
 }
 
+/* By time of one collective, not by the sum: groups may have taken part in more or fewer. */
 static int ranks_collectives_compare_groups(const void *left, const void *right)
 {
     const struct group_in_kind *a = left;
@@ -169,6 +186,10 @@ static int ranks_collectives_compare_groups(const void *left, const void *right)
     return a->group < b->group ? -1 : a->group > b->group;
 }
 
+/* Sorting brings the groups of a kind together, from the fastest to the slowest: the median is
+ * then in the middle of a kind's range, and the slowest at its end. Going backwards, the last
+ * one to set first_group is the first of the range. A kind without any group cannot be: both
+ * are added with the same call. */
 static void ranks_collectives_collect(struct kinds_view *view)
 {
     const struct call_joins *joins = &view->run->joins;
@@ -200,7 +221,9 @@ static const char *axes_text(struct results *results, uint32_t axes)
     return text;
 }
 
-/* The first to the last of the ranks that are here, or the pair. */
+/* The first to the last of the ranks that are here, or the pair. The shortest name that tells a
+ * reader where to look: of a pair its two ends, of a group its list of ranks if that is short,
+ * else its first and last rank, as some complete call of it names them. */
 static const char *group_text(struct results *results, const struct all_ranks *run, uint32_t group)
 {
     const struct joint_group *joint = &run->joins.groups[group];
@@ -220,7 +243,9 @@ static const char *group_text(struct results *results, const struct all_ranks *r
     return *joint->name ? results_format(results, "group %s", joint->name) : "";
 }
 
-/* The slowest group of a kind, where it stands out; NULL otherwise. */
+/* The slowest group of a kind, where it stands out; NULL otherwise. The median of the groups,
+ * not their mean: one slow group moves the mean towards itself and hides. With two groups there
+ * is no middle one, and one of them would always be slower than the other. */
 static const struct group_in_kind *slow_group(const struct kinds_view *view,
                                               const struct joint_kind *kind)
 {
@@ -234,7 +259,8 @@ static const struct group_in_kind *slow_group(const struct kinds_view *view,
     return slowest;
 }
 
-/* The links of the run's devices, where they are all alike; 0: not known. */
+/* The links of the run's devices, where they are all alike; 0: not known. Of a job on different
+ * devices no one rate is the bound. */
 static int64_t link_rate(const struct all_ranks *run)
 {
     int64_t rate = run->count ? run->ranks[0].digest->link_bytes_per_second : 0;
@@ -251,6 +277,11 @@ struct kind_rates {
     struct value link_share;
 };
 
+/* Algorithm bandwidth is the message over the time; bus bandwidth multiplies it by what each
+ * rank sends for a byte of the message, as nccl-tests define it (doc/PERFORMANCE.md: 2(n-1)/n
+ * for all-reduce, (n-1)/n for all-gather and reduce-scatter), so that it compares with the
+ * rate of the links. Here the time is that of the transfer alone: with the waiting in it, as a
+ * single rank sees it, a straggler would look like a slow network. */
 static struct kind_rates rates_of(const struct joint_kind *kind, int64_t link)
 {
     double factor = collective_bus_factor(kind->kind, kind->group_size);
@@ -301,6 +332,8 @@ static struct kind_rates rates_of(const struct joint_kind *kind, int64_t link)
     COLUMN("collective_key", "collective", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,            \
            value_text(collective_kind_key(kind->kind)))
 
+/* A group that is slow is named in the row of its kind, too, so that the table alone tells of
+ * it. */
 static void ranks_collectives_fill_row(struct value *cells, const struct kinds_view *view,
                                        const struct joint_kind *kind, int64_t link)
 {
@@ -310,6 +343,7 @@ static void ranks_collectives_fill_row(struct value *cells, const struct kinds_v
     FILL_ROW(cells, COLLECTIVES_COLUMNS);
 }
 
+/* By kernel time of all ranks: what costs the job most, be it waiting or transfer. */
 static int compare_kinds(const void *left, const void *right)
 {
     const struct joint_kind *a = left;
@@ -342,6 +376,8 @@ static void add_slow_groups(const struct kinds_view *view, struct section *secti
     }
 }
 
+/* Slow groups are looked for before the kinds are sorted for printing; a kind finds its groups
+ * by its own range, whatever its place, so that the order of these two does not matter. */
 void add_joint_collectives_table(struct results *results, struct section *section,
                                  const struct all_ranks *run, uint32_t top)
 {

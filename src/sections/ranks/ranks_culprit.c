@@ -14,7 +14,9 @@ static int64_t account_mean_ns(const struct rank_in_run *rank, unsigned account)
     return rank_mean_ns(rank, digest_account_ns(rank->digest, (enum account)account));
 }
 
-/* The median of a time of all ranks but one. */
+/* The median of a time of all ranks but one. The others without the rank itself: among two ranks
+ * the median of both would be half its own number. A median, since a second slow rank must not
+ * excuse the first. */
 static int64_t median_of_others_ns(const struct all_ranks *run, size_t rank,
                                    int64_t (*measure)(const struct rank_in_run *rank,
                                                       unsigned account),
@@ -32,6 +34,12 @@ static int64_t median_of_others_ns(const struct all_ranks *run, size_t rank,
     return median_ns;
 }
 
+/* Who: joined collectives tell it from what is waited for; without them, the rank that waits
+ * least is the one that comes last; without any communication, the one with the longest steps.
+ * Then why: the account of its time that exceeds the others' most. Communication is left out:
+ * the straggler waits less than the others, and of another rank waiting is an effect and never
+ * a cause. least_ns goes up with each account that is larger, so that one loop finds the
+ * largest. */
 struct ranks_culprit find_ranks_culprit(const struct all_ranks *run,
                                         const struct ranks_spread *spread)
 {
@@ -60,7 +68,8 @@ struct ranks_culprit find_ranks_culprit(const struct all_ranks *run,
     return culprit;
 }
 
-/* "idles 22.8 ms per step with nothing recorded, the other rank 20.0 µs" */
+/* "idles 22.8 ms per step with nothing recorded, the other rank 20.0 µs" Among two ranks "the
+ * median of the others" would be one number of one rank: it is named as what it is. */
 static const char *cause_words(struct results *results, const struct all_ranks *run,
                                const struct ranks_culprit *culprit)
 {
@@ -86,6 +95,9 @@ const char *culprit_cause(struct results *results, const struct all_ranks *run,
     return cause_words(results, run, culprit);
 }
 
+/* Of compute that takes longer on one rank the account's own advice (other kernels, lower
+ * precision) would miss the point: the same work is slower there, so what differs is the
+ * machine or the share of work. */
 const char *culprit_advice(const struct ranks_culprit *culprit, size_t rank)
 {
     if (!culprit->has_cause || culprit->rank != rank ||
@@ -94,6 +106,8 @@ const char *culprit_advice(const struct ranks_culprit *culprit, size_t rank)
     return account_descriptions[culprit->cause].advice;
 }
 
+/* The waiting that began with it is a sum over all ranks that waited; a step gets longer only
+ * by what one of them waits. The mean of the others stands for that. */
 int64_t caused_exposed_ns_per_step(const struct all_ranks *run, size_t straggler)
 {
     const struct rank_in_run *rank = &run->ranks[straggler];
@@ -111,6 +125,8 @@ static const char *known_wait(struct results *results, const struct all_ranks *r
     return ns ? results_format(results, " (%s of each step)", format_short_time(ns).text) : "";
 }
 
+/* From the most to the least that is known: who and why; who and how much; that nobody alone
+ * is at fault; else only the size of the job. */
 const char *job_headline(struct results *results, const struct all_ranks *run,
                          const struct ranks_spread *spread, const struct ranks_culprit *culprit)
 {

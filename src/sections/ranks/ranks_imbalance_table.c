@@ -138,6 +138,8 @@ static int64_t compute_of(const struct rank_in_run *rank)
                                   digest_account_ns(rank->digest, ACCOUNT_OTHER_COMPUTE));
 }
 
+/* A rank's number is known if that of any of its steps is; -1 is kept apart from 0, which is a
+ * rank without such work. */
 static int64_t ranks_imbalance_flops_of(const struct rank_in_run *rank)
 {
     int64_t total = -1;
@@ -158,6 +160,8 @@ static int64_t tokens_of(const struct rank_in_run *rank)
     return total < 0 ? -1 : rank_mean_ns(rank, total);
 }
 
+/* Known only where a call of the rank was joined with another rank's: alone, a trace does not
+ * tell waiting from transfer. */
 static int64_t waiting_of(const struct rank_in_run *rank)
 {
     return rank->communication.joined_count
@@ -194,7 +198,10 @@ static const char *as_text(struct results *results, enum unit unit, double numbe
     return results_text(results, text.text);
 }
 
-/* Of numbers[count]: one a rank, -1 not known. */
+/* Of numbers[count]: one a rank, -1 not known. Most over mean, and not over least, is what
+ * imbalance costs: all ranks wait for the one with the most, and with equal shares each would
+ * have the mean. An idle rank makes the least 0 and most over least infinite, though it costs
+ * the job hardly anything. Of equal ranks the first is named. */
 static struct spread ranks_imbalance_measure_spread(const int64_t *numbers, uint32_t count)
 {
     struct spread spread = {.least = INT64_MAX, .most = -1};
@@ -260,6 +267,9 @@ static void ranks_imbalance_add_row(const struct imbalance *imbalance,
     FILL_ROW(table_add_row(results, imbalance->table, 0), IMBALANCE_COLUMNS);
 }
 
+/* With fewer than two ranks that tell, there is no spread; a row then only says what would
+ * tell it, and only where the trace could have. A quantity that is 0 everywhere has no row: 0
+ * / 0. */
 static void add_quantity(const struct imbalance *imbalance, const struct quantity *quantity)
 {
     struct results *results = imbalance->results;
@@ -283,7 +293,8 @@ static void add_quantity(const struct imbalance *imbalance, const struct quantit
             quantity->uneven_try);
 }
 
-/* What all-to-all calls route to each rank, where there are any. */
+/* What all-to-all calls route to each rank, where there are any. All ranks at once, unlike the
+ * other quantities: what a rank receives is told by the calls of those that send. */
 static void fill_routed(int64_t *numbers, const struct all_ranks *run)
 {
     sum_routed_bytes(numbers, run);
@@ -326,6 +337,8 @@ static const struct quantity quantities[] = {
     {.key = "reserved", "memory, reserved", UNIT_BYTES, reserved_of},
 };
 
+/* Routed bytes exist only where there are all-to-all calls: for a job without experts the row
+ * would ask for metadata that it cannot use. */
 void add_imbalance_table(struct results *results, struct section *section,
                          const struct all_ranks *run)
 {

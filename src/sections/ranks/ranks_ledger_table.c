@@ -38,6 +38,9 @@ static int64_t account_of(const struct rank_in_run *rank, unsigned account)
 
 enum exposed_part { PART_WAITING, PART_BUBBLE, PART_TRANSFER, PART_UNKNOWN };
 
+/* Waiting in sends and receives is part of all waiting in the ledger's numbers; here both
+ * stand side by side and have to add up with transfer and what is not known, so that it is
+ * taken out. */
 static int64_t ranks_ledger_part_of(const struct rank_in_run *rank, unsigned part)
 {
     const struct exposed_parts *exposed = &rank->communication.exposed;
@@ -57,6 +60,8 @@ struct job_sum {
     uint32_t with_most;
 };
 
+/* Least and most of any rank, and the sum: shares of the job are shares of the sum, for every
+ * rank's hour costs as much. */
 static struct job_sum sum_line(const struct all_ranks *run, const struct job_line *line)
 {
     struct job_sum sum = {.least_ns = INT64_MAX, .most_ns = -1};
@@ -100,6 +105,8 @@ struct job_table {
     int64_t step_count; /* of all ranks; at least 1 */
 };
 
+/* The whole comes first and gives what all shares are of. A line of no rank's time is left
+ * out, but for the whole. */
 static void ranks_ledger_add_line(struct job_table *into, const struct job_line *line)
 {
     struct job_sum sum = sum_line(into->run, line);
@@ -126,7 +133,8 @@ static void add_parts_of_communication(struct job_table *into)
         ranks_ledger_add_line(into, &parts[i]);
 }
 
-/* The line of the group says the same. */
+/* The line of the group says the same. A group of copies whose other account is empty would
+ * print the same numbers twice, one below the other. */
 static bool is_all_of(const struct all_ranks *run, enum account_group group, unsigned account)
 {
     for (uint32_t i = 0; i < run->count; i++)
@@ -135,6 +143,8 @@ static bool is_all_of(const struct all_ranks *run, enum account_group group, uns
     return group == ACCOUNT_GROUP_COPY;
 }
 
+/* Communication has one account only; its parts come from the joined calls, and not from the
+ * ledgers of the single ranks. */
 static void ranks_ledger_add_group(struct job_table *into, enum account_group group)
 {
     static const struct {
@@ -164,6 +174,8 @@ static void ranks_ledger_add_group(struct job_table *into, enum account_group gr
     }
 }
 
+/* Means of a step divide by the steps of all ranks, not by those of one: ranks may have
+ * recorded different numbers of steps. */
 void add_job_ledger_table(struct results *results, struct section *section,
                           const struct all_ranks *run)
 {

@@ -22,6 +22,7 @@
 /* As for the rules of the advice: a smaller share of the steps is no finding. */
 static const double least_share = 0.02;
 
+/* By the number that the rank gives itself: results come in the order of the files. */
 static const struct rank_in_run *rank_in_run_of(const struct all_ranks *run, int64_t number)
 {
     for (uint32_t i = 0; number >= 0 && i < run->count; i++)
@@ -51,7 +52,10 @@ static struct placed_finding find_exposed_communication(const struct rank_result
     return (struct placed_finding){.section = NULL};
 }
 
-/* The estimate for a part of the time; what was replayed was without all of it. */
+/* The estimate for a part of the time; what was replayed was without all of it. Speedups of the
+ * whole finding are dropped, not scaled: what a replay brings is not proportional to the time
+ * that it takes away. The bound remains: 1 / (1 - share), as of any time that goes to nothing
+ * (Amdahl). */
 static struct advice_estimate *estimate_of_part(struct results *results,
                                                 const struct advice_estimate *whole, double share)
 {
@@ -104,7 +108,9 @@ static struct finding transfer_finding(struct results *results, const struct fin
         .estimate = estimate_of_part(results, exposed->estimate, share)};
 }
 
-/* Puts the finding in its place again: those that cost most come first. */
+/* Puts the finding in its place again: those that cost most come first. The cost of one finding
+ * changed, all others are in order: one pass of insertion to either side restores it. A finding
+ * that has to come first, whatever it costs, is not passed. */
 static void place_in_order(struct section *section, size_t at)
 {
     struct finding *findings = section->findings;
@@ -119,6 +125,10 @@ static void place_in_order(struct section *section, size_t at)
     findings[at] = finding;
 }
 
+/* The finding of one rank becomes two, of waiting and of transfer, since they ask for
+ * different remedies. The place of the first is taken before the second is added: adding may
+ * move the array, and `exposed` must not be used after it. Each part below the bound of
+ * findings is left out, as anywhere else. */
 static void split_finding(struct results *results, struct placed_finding place,
                           const struct rank_in_run *rank, const char *straggler)
 {
@@ -154,7 +164,9 @@ static void tell_known_waiting(struct results *results, const struct all_ranks *
     }
 }
 
-/* Where the other traces are of other runs: nobody among them says who is late. */
+/* Where the other traces are of other runs: nobody among them says who is late. The advice of a
+ * single rank points at the section on all ranks, which there is none of here: the hint is cut
+ * off where it begins. */
 static void tell_of_lone_ranks(struct results *results)
 {
     for (size_t i = 0; i < results->rank_count; i++) {
@@ -235,7 +247,8 @@ static const char *share_note(struct results *results, int64_t part_ns, int64_t 
                           format_fraction(fraction_of(part_ns, whole_ns)).text);
 }
 
-/* Sums over the ranks. */
+/* Sums over the ranks. Saturated: sums of thousands of ranks over long recordings must not wrap
+ * to a negative time. */
 static struct rank_communication sum_communication(const struct all_ranks *run)
 {
     struct rank_communication sum = {0};
@@ -286,6 +299,8 @@ static void add_communication_numbers(struct results *results, struct section *s
                             "no other rank of the group is here, or its calls do not match"});
 }
 
+/* Both medians are shown, before and after the clocks were aligned: their quotient tells how
+ * far the alignment, and with it what is said of who came last, can be trusted. */
 static void add_skew_numbers(struct results *results, struct section *section,
                              const struct all_ranks *run)
 {
@@ -334,7 +349,8 @@ static const char *own_cause(struct results *results, const struct all_ranks *ru
     return cause ? results_format(results, "it %s; ", cause) : "";
 }
 
-/* What `cost_ns` of a step of `step_ns` comes to. */
+/* What `cost_ns` of a step of `step_ns` comes to. A bound from the share of the time: the step
+ * without all of it. With a cost as long as the step there is no bound, and 0 stands for it. */
 static struct advice_estimate *loss_estimate(struct results *results, const char *id,
                                              int64_t cost_ns, int64_t step_ns)
 {
@@ -349,6 +365,9 @@ static struct advice_estimate *loss_estimate(struct results *results, const char
     return estimate;
 }
 
+/* The replay of all ranks says what is gained by the straggler being on time; it may say more
+ * than the mean waiting of the others, as where a late rank delays one step after another. So
+ * the ceiling is at least what was replayed. */
 static struct advice_estimate *straggler_estimate(struct results *results,
                                                   const struct ranks_findings *facts,
                                                   int64_t cost_ns, int64_t step_ns)
@@ -370,6 +389,8 @@ static struct advice_estimate *straggler_estimate(struct results *results,
     return estimate;
 }
 
+/* Waiting that began with the rank, and not waiting in collectives that it was last in: a rank
+ * is often late because it waited itself for a third one. */
 static void ranks_overview_find_straggler(struct results *results, struct section *section,
                                           const struct all_ranks *run,
                                           const struct ranks_findings *facts)
@@ -509,6 +530,9 @@ static struct section *list_runs(struct results *results, const struct all_ranks
     return section;
 }
 
+/* The spread and the culprit are found first, for headline and tables name them.
+ * tell_known_waiting comes last: it changes the findings of single ranks, and names whom the
+ * sections before have found. */
 struct section *compare_ranks(struct results *results, const struct all_ranks *run, uint32_t top,
                               const struct ranks_changes *changes)
 {

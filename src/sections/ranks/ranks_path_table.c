@@ -15,6 +15,8 @@ struct ranked_share {
     uint32_t rank;
 };
 
+/* Ranks with as much of the path stand in the order of their numbers, so that the table is the
+ * same in every run. */
 static int ranks_path_table_longest_first(const void *left, const void *right)
 {
     const struct ranked_share *a = left, *b = right;
@@ -41,6 +43,7 @@ static struct ranked_share *rank_shares(const struct ranks_path *path, const str
     return ranked;
 }
 
+/* In the order of the columns: the parts of a chain, then transfer, then what is not known. */
 static void find_totals(int64_t *totals_ns, const struct ranks_path *path, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -60,7 +63,8 @@ static void find_totals(int64_t *totals_ns, const struct ranks_path *path, uint3
     COLUMN("came_last", "came last", UNIT_COUNT, 1, BAR_NONE,                                  \
            value_count(ranked->share->late_count))
 
-/* What no rank has is for programs only. */
+/* What no rank has is for programs only. Every rank has the same columns for programs; on a page
+ * a column that is 0 in all rows only takes room from those that are not. */
 static struct table *begin_table(struct results *results, struct section *section,
                                  const struct ranks_path *path, uint32_t count)
 {
@@ -93,6 +97,8 @@ static void ranks_path_table_fill_row(struct results *results, struct value *cel
     cells[COLUMN_COUNT - 1] = value_time_ns(ranked->share->unknown_ns);
 }
 
+/* The path begins where the rank that it ends up on began, which may be later than the first
+ * rank's first step: that difference is printed, so that path and recorded time add up. */
 static void add_known_path(struct results *results, struct section *section,
                            const struct all_ranks *run, const struct ranks_path *path, uint32_t top)
 {
@@ -126,6 +132,8 @@ static void add_known_path(struct results *results, struct section *section,
     free(ranked);
 }
 
+/* A path is known only if the traces of all ranks that it may run through can be replayed: the
+ * first that cannot is named, since giving its trace is what helps. */
 void add_ranks_path_table(struct results *results, struct section *section,
                           const struct all_ranks *run, uint32_t top)
 {

@@ -24,6 +24,8 @@ struct pipeline {
     bool has_sends; /* false: nothing is sent in the traces, and all idle time counts as bubble */
 };
 
+/* From the layout if one was given, else as many as places are named by the traces: the last
+ * stages may be missing, and then so is their part of the bubble. */
 static int32_t count_stages(const struct all_ranks *run)
 {
     int32_t count = run->layout.is_given ? run->layout.sizes[AXIS_PIPELINE] : 0;
@@ -34,7 +36,12 @@ static int32_t count_stages(const struct all_ranks *run)
     return count;
 }
 
-/* Sends from the first stage to the second in a step: each micro-batch of each chunk is one. */
+/* Sends from the first stage to the second in a step: each micro-batch of each chunk is one.
+ * Each micro-batch of each chunk crosses from the first stage to the second once in the forward:
+ * the number of sends in this direction (source before destination, which leaves out the
+ * gradients coming back) is m v. One rank of the first stage tells it for all. A number that is
+ * not whole for a step means that the window cut a step, or that sends were missed: then nothing
+ * is said. */
 static int64_t count_passes(const struct all_ranks *run)
 {
     const struct call_joins *joins = &run->joins;
@@ -63,6 +70,8 @@ static int64_t count_passes(const struct all_ranks *run)
     return steps > 0 && sends % steps == 0 ? sends / steps : 0;
 }
 
+/* Sums over the ranks of a stage and their steps; means are taken when printing, of steps, as
+ * stages may have different numbers of ranks here. */
 static void ranks_pipeline_add_rank(struct pipeline *pipeline, const struct rank_in_run *rank)
 {
     int32_t at = rank->coordinates[AXIS_PIPELINE];
@@ -92,6 +101,8 @@ static int64_t ranks_pipeline_whole_of(const struct pipeline *pipeline,
     return pipeline->has_sends ? stage->step_ns : pipeline->longest_step_ns * stage->steps;
 }
 
+/* With sends in the traces, the bubble is the time in which they wait. Without, a stage waits by
+ * being idle, and after its end until the longest stage has ended. */
 static int64_t bubble_of(const struct pipeline *pipeline, const struct pipeline_stage *stage)
 {
     return pipeline->has_sends
@@ -99,6 +110,8 @@ static int64_t bubble_of(const struct pipeline *pipeline, const struct pipeline_
                : stage->idle_ns + ranks_pipeline_whole_of(pipeline, stage) - stage->step_ns;
 }
 
+/* Rounded up: the bubble of a stage is this times its steps less its time, and must not become
+ * negative by a nanosecond of the stage that is the longest itself. */
 static void find_longest_step(struct pipeline *pipeline)
 {
     for (int32_t i = 0; i < pipeline->stage_count; i++) {
@@ -111,6 +124,12 @@ static void find_longest_step(struct pipeline *pipeline)
     }
 }
 
+/* (p - 1) / (m v + p - 1) is the part of a step that a 1F1B schedule with p stages, m
+ * micro-batches and v chunks leaves idle where all passes take equally long: (p - 1) passes to
+ * fill and empty, m v of work (Narayanan et al., "Efficient Large-Scale Language Model
+ * Training on GPU Clusters Using Megatron-LM", 2021, gives (p - 1) / (m v) of the work). What
+ * is more than that in the recording is imbalance, and can be repaired without another
+ * schedule. m and v as given go before those counted. */
 static void ranks_pipeline_add_numbers(struct results *results, struct section *section,
                                        const struct pipeline *pipeline, const struct all_ranks *run)
 {

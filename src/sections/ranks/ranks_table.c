@@ -29,6 +29,11 @@ const char *rank_text(struct results *results, const struct all_ranks *run, size
 
 /* ---- what stands out ------------------------------------------------------------------------ */
 
+/* root_ns: waiting is charged to the rank where it began, not to each that passed it on. A
+ * rank is called the straggler if it causes more than twice what another causes on average,
+ * and if it matters: a fifth of all waiting, or, in a job of many ranks where no one reaches a
+ * fifth, ten times the others. Noise alone makes some rank the first of the list; it must not
+ * be accused. */
 static void ranks_table_find_straggler(struct ranks_spread *spread, const struct all_ranks *run)
 {
     int64_t most_ns = 0;
@@ -52,6 +57,10 @@ static void ranks_table_find_straggler(struct ranks_spread *spread, const struct
         spread->straggler = SIZE_MAX;
 }
 
+/* Of two ranks a median would be one of both or the mean of both: the other one is taken. A
+ * step 2 % above the median is within what steps of one rank differ by; exposed communication
+ * has to be less than the median by 5 % of a step to say that the rank waits least. That is
+ * asked only where no waiting is known: joined calls tell it better. */
 struct ranks_spread measure_ranks_spread(const struct all_ranks *run)
 {
     struct ranks_spread spread = {.slowest = 0, .least_waiting = 0};
@@ -86,6 +95,8 @@ struct ranks_spread measure_ranks_spread(const struct all_ranks *run)
     return spread;
 }
 
+/* The straggler first: that others wait for a rank says more than that its steps are long,
+ * which they are for all ranks of a job in step. */
 static const char *ranks_table_remark_on(struct results *results, const struct all_ranks *run,
                                          size_t index, const struct ranks_spread *spread)
 {
@@ -127,7 +138,9 @@ static struct value ranks_table_share_of_account(const struct rank_digest *diges
     return value_fraction(fraction_of(digest_account_ns(digest, account), digest_total_ns(digest)));
 }
 
-/* Waiting and what follows from it are known where a call of the rank joined with another's. */
+/* Waiting and what follows from it are known where a call of the rank joined with another's.
+ * Three states: no communication at all, communication that no other rank's trace explains, and
+ * a number. */
 static struct value if_joined(const struct rank_in_run *rank, struct value value)
 {
     if (rank->communication.kernel_ns == 0)
@@ -227,7 +240,9 @@ static int compare_indexes(const void *left, const void *right)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* The ranks to show, in their order; free() them. */
+/* The ranks to show, in their order; free() them. All ranks up to RANKS_SHOWN; of more, those
+ * that cause waiting or have the longest steps. They are then put back into the order of ranks,
+ * in which a reader looks for neighbors on a node. */
 static struct notable_rank *choose_ranks(const struct all_ranks *run, size_t *count, uint32_t top)
 {
     struct notable_rank *notable = zeroed_array(run->count, sizeof *notable);

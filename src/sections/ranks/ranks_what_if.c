@@ -20,6 +20,8 @@ static const int64_t clock_tolerance_ns = 100000;
 
 /* ---- whose course is whose ---- */
 
+/* A digest and a replay of the same trace are made apart and are matched by what both have.
+ * The name of the file alone would not do: it may have been read with other steps. */
 static bool is_course_of(const struct rank_replay_input *course, const struct rank_digest *digest)
 {
     return course->rank == digest->rank && course->call_count == digest->call_count &&
@@ -29,7 +31,8 @@ static bool is_course_of(const struct rank_replay_input *course, const struct ra
            strcmp(course->file, digest->file) == 0;
 }
 
-/* Of several that fit, as of ranks that the traces do not number, each is taken once. */
+/* Of several that fit, as of ranks that the traces do not number, each is taken once. Quadratic
+ * in the ranks that fit, which is one for each where they are numbered. */
 static const struct rank_replay_input *collect_course(const struct rank_replay_inputs *courses,
                                                       uint8_t *is_taken,
                                                       const struct rank_digest *digest)
@@ -67,7 +70,9 @@ static int64_t end_of_member(const struct all_ranks *run, const struct join_memb
 }
 
 /* Ties the members of a joined call to the first of them that is tied. False where none is, or all
- * are. */
+ * are. Ends, not starts: a collective ends on all ranks at one moment, up to the way of the last
+ * message, while each starts when it comes. Calls that were joined though they do not match say
+ * nothing of clocks. */
 static bool tie_members(struct ranks_replay *simulation, const struct joined_call *join,
                         uint8_t *is_tied)
 {
@@ -93,8 +98,12 @@ static bool tie_members(struct ranks_replay *simulation, const struct joined_cal
     return ties_any;
 }
 
-/* Clocks that no collective ties to the first rank's may be tied to each other: as ends of joined
- * calls tell. How far such ranks are from the first does not matter, for they never meet. */
+/* Clocks that no collective ties to the first rank's may be tied to each other: as ends of
+ * joined calls tell. How far such ranks are from the first does not matter, for they never meet.
+ * A union over joins: each round ties all ranks that share a joined call with a tied one, until
+ * nothing changes; what is left then is another component, of which one rank is set to 0. At
+ * most as many rounds as ranks, in each all joins; a collective of all ranks ties everything in
+ * the first. */
 static void find_offsets(struct ranks_replay *simulation)
 {
     const struct all_ranks *run = simulation->run;
@@ -117,6 +126,8 @@ static void find_offsets(struct ranks_replay *simulation)
     free(is_tied);
 }
 
+/* When each rank's replay begins, against the first: what differs here is waiting at the first
+ * collective, and has to be in the replay. */
 static void find_starts(struct ranks_replay *simulation)
 {
     int64_t first_ns = INT64_MAX;
@@ -139,7 +150,11 @@ static const struct digest_call *ranks_replay_call_of(const struct all_ranks *ru
     return &run->ranks[member->rank].digest->calls[member->call];
 }
 
-/* Whether all members wait for the last: a small message may be sent before anyone takes it. */
+/* Whether all members wait for the last: a small message may be sent before anyone takes it. The
+ * test is of the recording: with one clock, a call that all wait for cannot end on any rank
+ * before the last has started. Where one did, the message was buffered (small sends are, as NCCL
+ * and others copy them), and a replay that made it wait would be slower than the run. A member
+ * whose call is not in the replay has nothing that could wait. */
 static bool is_meeting(const struct ranks_replay *simulation, const struct joined_call *join)
 {
     const struct all_ranks *run = simulation->run;
@@ -161,6 +176,8 @@ static bool is_meeting(const struct ranks_replay *simulation, const struct joine
     return first_end_ns >= last_start_ns - clock_tolerance_ns;
 }
 
+/* Every member has the same transfer: it goes on when the last has come, and lasts as long as
+ * it did. */
 static void add_meeting(struct ranks_replay *simulation, const struct joined_call *join)
 {
     for (uint32_t i = 0; i < join->count; i++) {
@@ -189,6 +206,9 @@ static void find_meetings(struct ranks_replay *simulation)
 
 /* ---- how well that explains the run ---- */
 
+/* The longest of the ranks, in both, since a job is done when its last rank is. The error of
+ * the starts is per step: a mean start error of all events means little in a recording of 100
+ * steps unless it is compared with one. */
 static void measure_unchanged(struct ranks_replay *simulation)
 {
     double recorded_ns, steps;
@@ -224,6 +244,9 @@ static const struct replay_refusal of_error = {
     "the replay without a change is more than 2 % from the recording",
     "record whole steps on all ranks, host and device"};
 
+/* The refusals are in the order in which they can be known, and each says what would help.
+ * Without the check of the error the numbers would look as sure for a run that the model does
+ * not explain. */
 void ranks_replay_begin(struct ranks_replay *simulation, const struct all_ranks *run,
                         const struct rank_replay_inputs *courses)
 {
@@ -255,7 +278,8 @@ void ranks_replay_begin(struct ranks_replay *simulation, const struct all_ranks 
 }
 
 /* False where there is nothing to replay, or the study is refused. `durations`: as for
- * joint_replay_run. */
+ * joint_replay_run. The share is of replay and replay, and is applied to the recorded step: an
+ * error that both have cancels, and without a change exactly the recorded step comes out. */
 static bool ranks_replay_try(const struct ranks_replay *simulation, const struct scenario *scenario,
                              size_t durations, struct ranks_estimate *estimate)
 {
@@ -327,6 +351,8 @@ static void ranks_what_if_add_errors(const struct what_if_page *page)
                                                                         estimate.slowest, label))) \
                : value_none())
 
+/* Columns ask for the replay each by itself; only changes that a user asked for come here, so
+ * that this is cheap enough. */
 static void ranks_what_if_add_change(const struct what_if_page *page, struct table *table,
                                      size_t number)
 {
@@ -392,6 +418,8 @@ void add_ranks_what_if(struct results *results, struct section *section,
         ranks_what_if_add_changes(&page);
 }
 
+/* The change names the rank by its own number: a rank that the trace does not number cannot be
+ * named. */
 bool replay_without_waiting(const struct ranks_replay *simulation, size_t rank,
                             struct ranks_estimate *estimate)
 {

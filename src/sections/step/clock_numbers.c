@@ -14,6 +14,8 @@ struct lead_sum {
     int64_t steps;
 };
 
+/* A step in which no work is seen has no lead (-1), and counts neither in the sum nor in the
+ * number. */
 static struct lead_sum sum_leads(const struct ledger *ledger)
 {
     struct lead_sum sum = {0};
@@ -31,6 +33,8 @@ static struct lead_sum sum_leads(const struct ledger *ledger)
     return sum;
 }
 
+/* The device's clock is chosen where the host runs ahead: its marks then end long before their
+ * work does. */
 static const char *clock_words(struct results *results, const struct step_clocks *clocks)
 {
     if (clocks->clock == STEP_CLOCK_HOST)
@@ -68,6 +72,8 @@ static void add_marks(struct results *results, struct section *section, const st
     }
 }
 
+/* Nothing is said where the marks of the host end with their work: that is what everybody
+ * expects. That the device's clock was chosen is always said, for it changes what a step is. */
 void add_clock_numbers(struct results *results, struct section *section,
                        const struct ledger *ledger)
 {
@@ -105,6 +111,9 @@ void add_clock_numbers(struct results *results, struct section *section,
                         NULL});
 }
 
+/* Each clock is judged by its own share of the launched time: what is in the windows, or what
+ * runs within the marks. Below the bound of step_clock_fits, accounts of a step describe work
+ * of another step, and advice from them would be wrong. */
 const char *why_windows_mislead(struct results *results, const struct ledger *ledger)
 {
     const struct step_clocks *clocks = &ledger->clocks;

@@ -26,7 +26,8 @@ struct path_view {
     int64_t kinds_ns[PATH_KIND_COUNT]; /* of all steps */
 };
 
-/* "stream 7", "thread 1234" */
+/* "stream 7", "thread 1234" A stream by its number, as profilers show it; a thread by the id of
+ * the system. */
 static const char *track_text(struct results *results, const struct trace *trace, uint32_t index)
 {
     const struct track *track;
@@ -40,6 +41,8 @@ static const char *track_text(struct results *results, const struct trace *trace
                           trace_text(trace, track->thread));
 }
 
+/* Insertion into a list of at most PATH_KIND_COUNT, and stable: kinds with as much time stay
+ * in the order of their enumeration, which qsort would not promise. */
 static size_t rank_kinds(const struct path_view *view, enum path_kind kinds[PATH_KIND_COUNT])
 {
     size_t count = 0;
@@ -73,7 +76,9 @@ static size_t rank_kinds(const struct path_view *view, enum path_kind kinds[PATH
     COLUMN("account_key", "account", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                 \
            value_text(account_descriptions[kind->account].key))
 
-/* What the path is made of: in the chosen step, and in the mean of all. */
+/* What the path is made of: in the chosen step, and in the mean of all. A mean of each kind,
+ * rounded by itself, would not sum to the mean step: apportion gives the nanoseconds left to the
+ * largest remainders, so that the column adds up exactly, as the ledger does. */
 static void add_path_composition(struct results *results, struct section *section,
                                  const struct path_view *view)
 {
@@ -103,6 +108,8 @@ struct ranked_sum {
     const char *name;
 };
 
+/* Name and track are the last of the order, and no two sums agree in kind, name and track: the
+ * order is total. */
 static int heaviest_first(const void *left, const void *right)
 {
     const struct ranked_sum *a = left, *b = right;
@@ -116,7 +123,10 @@ static int heaviest_first(const void *left, const void *right)
     return order ? order : (a->sum->track > b->sum->track) - (a->sum->track < b->sum->track);
 }
 
-/* All time of kernels of that name on that stream, in the steps; free() it. */
+/* All time of kernels of that name on that stream, in the steps; free() it. What the path has of
+ * a name is compared with all time of that name on that stream, on the path or not. The events
+ * of the device come by start, so that one cursor finds the step of each and all of it is one
+ * pass. */
 static int64_t *times_of_sums(const struct path_view *view)
 {
     const struct steps_path *path = view->path;
@@ -162,7 +172,8 @@ static void fill_link(struct results *results, struct value *cells, const struct
     FILL_ROW(cells, LINKS_COLUMNS);
 }
 
-/* Its heaviest links by name. */
+/* Its heaviest links by name. Names of links without an event (idle, waits) are those of their
+ * kinds. */
 static void add_path_links(struct results *results, struct section *section,
                            const struct path_view *view)
 {
@@ -293,7 +304,9 @@ static int64_t group_ns(const struct path_view *view, int group)
     COLUMN("length", "length", UNIT_TIME_NS, 0, BAR_NONE,  \
            value_time_ns(ledger->steps[step].window.end_ns - ledger->steps[step].window.start_ns))
 
-/* Each step, and what its part of the path is made of. */
+/* Each step, and what its part of the path is made of. Columns by group of kinds, not by kind: a
+ * table of 20 columns cannot be read. A group without any time stays for programs, so that
+ * columns do not depend on the trace. */
 static void add_path_steps(struct results *results, struct section *section,
                            const struct path_view *view)
 {
@@ -333,6 +346,7 @@ struct ranked_groups {
     size_t count;                       /* with any time */
 };
 
+/* As rank_kinds, for groups. */
 static struct ranked_groups rank_groups(const int64_t *kinds_ns)
 {
     struct ranked_groups ranked = {.count = 0};
@@ -353,7 +367,9 @@ static struct ranked_groups rank_groups(const int64_t *kinds_ns)
     return ranked;
 }
 
-/* "62.1 % kernels, 20.3 % launches, ..." */
+/* "62.1 % kernels, 20.3 % launches, ..." The list ends at 0.05 %, which would print as 0.0 % or
+ * 0.1 %. `used` may pass the end, as snprintf tells what it would have written: the loop then
+ * ends, and the text is cut, never written beyond. */
 static const char *composition_text(struct results *results, const int64_t *kinds_ns,
                                     int64_t length_ns)
 {
@@ -412,6 +428,8 @@ static void critical_path_add_numbers(struct results *results, struct section *s
             "wait for"});
 }
 
+/* One step is drawn and told in detail: the one nearest the median, since the mean of a run
+ * with one long step is like no step. */
 static void find_view(struct path_view *view)
 {
     const struct ledger *ledger = view->ledger;

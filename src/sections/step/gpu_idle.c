@@ -44,6 +44,8 @@ static size_t rank_causes(const struct ledger *ledger, enum account causes[ACCOU
     COLUMN("advice", "what to try", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                 \
            value_text(account->advice))
 
+/* The mean of all idle time is split among the causes, so that they add up to the line "idle"
+ * of the ledger, to the nanosecond. */
 static void gpu_idle_add_causes(struct results *results, struct section *section,
                                 const struct ledger *ledger, const enum account *causes,
                                 size_t count)
@@ -92,6 +94,9 @@ static const char *name_or(struct results *results, const struct trace *trace,
     COLUMN("cause_key", "cause", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                       \
            value_text(account_descriptions[gap->main_account].key))
 
+/* A gap may have several causes, one after the other; the table names the one with most of it.
+ * The ledger keeps only the longest gaps while it goes through the trace, which is why there
+ * are never more rows than it kept. */
 static void add_worst_gaps(struct results *results, struct section *section,
                            const struct analysis_input *input)
 {
@@ -116,6 +121,8 @@ static void add_worst_gaps(struct results *results, struct section *section,
     }
 }
 
+/* Without idle time there is no section: a device that never waits is the good case, and the
+ * ledger says so. */
 static struct section *explain_idle(struct results *results, const struct analysis_input *input)
 {
     const struct ledger *ledger = input->ledger;

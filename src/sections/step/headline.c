@@ -21,7 +21,9 @@ static void headline_consider(struct loss *worst, const char *title, int64_t tot
 }
 
 /* The largest of what is not useful, for a trace on which no advice is given. Everything but matrix
- * work is a loss, and of matrix work what is not the model's. */
+ * work is a loss, and of matrix work what is not the model's. The first of equals stays. Time
+ * below the peak is asked for only where there is a model of FLOPs: without it, all matrix time
+ * would be "below". */
 static struct loss headline_largest_loss(const struct analysis_input *input)
 {
     const struct matrix_time *matrix = &input->efficiency->total.time;
@@ -39,7 +41,8 @@ static struct loss headline_largest_loss(const struct analysis_input *input)
 }
 
 /* "31.2 %", or "at least 31.2 %" where part of the matrix time has no price; NULL where it is not
- * known at all. */
+ * known at all. "At least" where FLOPs of some operators are not known: their time is in the
+ * whole and their work is not in the part. "About" where the peak is that of a similar device. */
 static const char *useful_share_text(struct results *results, const struct efficiency *efficiency)
 {
     int64_t total_ns = ledger_total_ns(efficiency->ledger);
@@ -65,7 +68,9 @@ static int64_t unclassified_ns(const struct ledger *ledger)
 }
 
 /* "How much of the peak does useful work is not known (needs ...); 37.4 % of the step is matrix
- * work" */
+ * work" Where no matmul is recognized, but at least half of the compute time is of kernels whose
+ * names say nothing, the claim "no matmul runs" would be wrong: it is said that they are not
+ * told apart. */
 static const char *unknown_share(struct results *results, const struct analysis_input *input)
 {
     const char *needs = efficiency_needs(input->efficiency);
@@ -105,7 +110,8 @@ const char *largest_part_text(struct results *results, const struct analysis_inp
 }
 
 /* "the biggest recoverable loss is waiting for data: 33.6 % (58.734 ms per step)"; NULL where
- * nothing is lost. */
+ * nothing is lost. A finding first, since it can be acted on; the largest part only where advice
+ * found nothing that costs. */
 static const char *loss_text(struct results *results, const struct analysis_input *input,
                              const struct finding *most_expensive)
 {
@@ -136,6 +142,9 @@ static const char *share_sentence(struct results *results, const struct analysis
                               : "does useful work");
 }
 
+/* From what makes all other numbers void, to what has to be repaired first, to the share of
+ * useful work and the largest loss: one sentence, of which the first thing known to be true
+ * wins. */
 const char *headline_of(struct results *results, const struct analysis_input *input,
                         const struct finding *most_expensive)
 {

@@ -107,6 +107,8 @@ static int64_t line_ns(const struct ledger_lines *lines, const struct ledger_lin
     return accounts_ns(&lines->ledger->steps[step], line->accounts);
 }
 
+/* A line is filled step by step, so that its least and most are those of real steps; the sum
+ * alone would not tell them. */
 static struct ledger_line *ledger_add_line(struct ledger_lines *lines, struct ledger_line line)
 {
     assert(lines->count < LINES_MAX);
@@ -117,7 +119,11 @@ static struct ledger_line *ledger_add_line(struct ledger_lines *lines, struct le
 }
 
 /* Gives the lines from `first` on, all of one depth, means that add up to `mean_ns`. What is below
- * the peak takes the rest: it may be negative. */
+ * the peak takes the rest: it may be negative. Means of lines that add up to a line must add up
+ * to its mean, but each rounded by itself may miss by some nanoseconds. Where no line can be
+ * negative, the largest remainders get them (apportion). Below the peak may be negative, where a
+ * peak is too low or FLOPs are counted too high, which apportion is not made for: then all
+ * others are rounded and this one takes the rest. */
 static void set_means(struct ledger_lines *lines, size_t first, int depth, int64_t mean_ns)
 {
     int64_t parts[LINES_MAX] = {0}, means[LINES_MAX];
@@ -151,7 +157,9 @@ static void set_means(struct ledger_lines *lines, size_t first, int depth, int64
     }
 }
 
-/* The kernel classes below an account; none where they are not the whole of it. */
+/* The kernel classes below an account; none where they are not the whole of it. The assertion is
+ * the invariant of the table: every nanosecond of the account is in exactly one class. A line
+ * without time is taken off again after it was added, since only adding it tells its time. */
 static void ledger_add_classes(struct ledger_lines *lines, enum account account, bool of_matrix)
 {
     size_t first = lines->count;
@@ -176,7 +184,9 @@ static void ledger_add_classes(struct ledger_lines *lines, enum account account,
         lines->count = first; /* a single class says no more than its account */
 }
 
-/* What matrix time is made of; where no part of it has a price, its kinds, and what is missing. */
+/* What matrix time is made of; where no part of it has a price, its kinds, and what is missing.
+ * Below the peak and the model's part stay even with no time: they are what the table is for,
+ * and 0 of them is a statement. The others are named only where there are any. */
 static void add_matrix_parts(struct ledger_lines *lines)
 {
     if (!lines->has_model) {
@@ -203,6 +213,7 @@ static void add_matrix_parts(struct ledger_lines *lines)
     }
 }
 
+/* Deeper lines of an account exist only where it has time itself. */
 static void ledger_add_account(struct ledger_lines *lines, enum account account)
 {
     struct ledger_line *line =
@@ -260,7 +271,9 @@ static void ledger_add_group(struct ledger_lines *lines, enum account_group grou
         ledger_add_accounts(lines, group);
 }
 
-/* The first line is the whole. */
+/* The first line is the whole. From the top down, each depth from the line above, which has its
+ * own mean by then: so at every depth the lines add up to what they are parts of. A line is
+ * above those that follow it and lie deeper. */
 static void set_all_means(struct ledger_lines *lines)
 {
     struct ledger_line *whole = &lines->lines[0];
@@ -272,7 +285,10 @@ static void set_all_means(struct ledger_lines *lines)
             set_means(lines, i + 1, lines->lines[i].depth + 1, lines->lines[i].mean_ns);
 }
 
-/* In the order of losses: what is left in the end is what the model needs. */
+/* In the order of losses: what is left in the end is what the model needs. Read downwards, the
+ * table is a subtraction: from the whole, what is lost to idle time, copies, communication,
+ * other compute, and then within matrix work to the peak and to FLOPs that the model does not
+ * need. */
 static void make_lines(struct ledger_lines *lines)
 {
     bool is_whole = lines->ledger->source == WINDOW_WHOLE;
@@ -333,6 +349,8 @@ void add_ledger_table(struct results *results, struct section *section,
                   "any time are left out.";
 }
 
+/* The kept steps of a job are shown by the same lines as a trace's: there is one place that
+ * decides which lines there are. */
 size_t list_ledger_rows(struct ledger_row rows[LEDGER_ROWS_MAX], const struct ledger *ledger,
                         const struct step_efficiency *steps, const char *model_needs)
 {

@@ -64,7 +64,9 @@ static void warn_of_damage(struct results *results, struct section *section,
         "all other events are counted; 'flopledger inspect' lists the places");
 }
 
-/* A core that no call of the host launches anything on: a TPU, by JAX. */
+/* A core that no call of the host launches anything on: a TPU, by JAX. A TPU gets its program as
+ * a whole: there is no launch per operation that could be missing, and the warning of kernels
+ * without a call would be about all of them. */
 static bool runs_by_itself(const struct trace *trace)
 {
     if (strcmp(trace->read.format, "xplane") != 0)
@@ -89,6 +91,9 @@ static void warn_of_ambiguity(struct results *results, struct section *section,
             "the same recording as JSON, or written in the order of time, tells");
 }
 
+/* A list of rules, each with its own words and remedy, so that a reader that counts a new kind
+ * of damage adds a line here. Those below the list are notes: they are how some recorders
+ * write, and no damage. */
 static void warn_of_counts(struct results *results, struct section *section,
                            const struct trace *trace)
 {
@@ -228,6 +233,9 @@ static bool puts_work_on_device(const char *call)
     return false;
 }
 
+/* Everything that the remarks below ask for, in one pass over each list. Whether a call
+ * launches depends on its name only, and a trace of millions of calls has some tens of names:
+ * each name is asked once. */
 static struct recorded look_at_events(const struct trace *trace, const struct ledger *ledger)
 {
     struct recorded recorded = {.has_memory = trace->facts.profile_memory == 1};
@@ -271,6 +279,9 @@ static bool is_cut_before_kernels(const struct trace *trace, const struct record
     return recorded->kinds[EVENT_RUNTIME_CALL] > 0;
 }
 
+/* Three reasons for a trace without kernels ask for three remedies: the file was cut before
+ * them, the device was not recorded, or there was none. They are told apart in this order,
+ * since a cut file looks like an unrecorded device, too. */
 static void note_missing_device(struct results *results, struct section *section,
                                 const struct trace *trace, const struct recorded *recorded)
 {
@@ -301,8 +312,9 @@ static void note_missing_device(struct results *results, struct section *section
             NULL, recorder_words_for(trace)->no_device);
 }
 
-/* Counters of hardware (PM sampling) and of whoever else wrote some: named, for nothing reads them.
- */
+/* Counters of hardware (PM sampling) and of whoever else wrote some: named, for nothing reads
+ * them. Counter events are not lost silently: a reader who sees them in another viewer should
+ * not look for them here. */
 static void note_counters(struct results *results, struct section *section,
                           const struct trace *trace)
 {
@@ -319,7 +331,9 @@ static void note_counters(struct results *results, struct section *section,
             "'flopledger inspect' lists all events by category and phase");
 }
 
-/* What was not recorded, and how to record it next time. */
+/* What was not recorded, and how to record it next time. Each remark says what cannot be known
+ * for lack of it, in the words of the recorder that wrote the file: an option of PyTorch is of
+ * no use to a reader of Nsight Systems. */
 static void add_missing_findings(struct results *results, struct section *section,
                                  const struct analysis_input *input)
 {
@@ -388,7 +402,8 @@ static void run_description_add_count(struct results *results, struct section *s
         section_add_number(results, section, (struct number){key, title, value_count(count), NULL});
 }
 
-/* "2024-04-01 09:50:12 UTC"; empty where the trace's clock does not count from 1970. */
+/* "2024-04-01 09:50:12 UTC"; empty where the trace's clock does not count from 1970. Traces
+ * whose clock counts from the start of the machine have no date: -1 is the reader's sign for it. */
 static const char *clock_text(struct results *results, int64_t unix_ns)
 {
     time_t seconds = (time_t)(unix_ns / 1000000000);
@@ -475,7 +490,8 @@ static bool lists_devices(const struct trace *trace)
     return false;
 }
 
-/* What would name the device; only what files of this format may hold. */
+/* What would name the device; only what files of this format may hold. The remedy depends on the
+ * format: each recorder keeps the names of devices in another place. */
 static struct value unnamed_device(const struct trace *trace, const struct device *device)
 {
     if (strcmp(trace->read.format, "nsight-systems") == 0)
@@ -499,6 +515,9 @@ struct known_name {
     struct value known_from;
 };
 
+/* From certain to inferred: its own entry; the only entry, or entries that all say the same;
+ * memory size, multiprocessors and compute capability, compared with known devices. The last
+ * may fit several, and then all are named. */
 static struct known_name name_of_device(struct results *results, const struct trace *trace,
                                         const struct device *device)
 {
@@ -546,7 +565,9 @@ static void add_device_row(struct results *results, struct table *table, const s
     FILL_ROW(table_add_row(results, table, 0), DEVICES_COLUMNS);
 }
 
-/* The devices that work in this trace; where none does, those that the file lists. */
+/* The devices that work in this trace; where none does, those that the file lists. Processes
+ * list all devices they see, of which most do nothing in one rank's trace: only those that work
+ * are shown, unless none does. */
 static void add_devices(struct results *results, struct section *section,
                         const struct analysis_input *input)
 {

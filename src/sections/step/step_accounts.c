@@ -43,7 +43,9 @@ static struct value batch_cell(int64_t count, const char *needs)
     COLUMN(METRIC_KEY(STEP_TOKENS), METRIC_TITLE(STEP_TOKENS), METRIC_UNIT(STEP_TOKENS),        \
            PRIORITY_FOR_PROGRAMS, BAR_NONE, batch_cell(batch.tokens, tokens_need(input)))
 
-/* Every step with every account in exact nanoseconds: for programs, no screen shows it. */
+/* Every step with every account in exact nanoseconds: for programs, no screen shows it. In
+ * nanoseconds and without rounding: from this table a program can check that the accounts of
+ * each step add up to its duration. */
 static void step_accounts_add_exact_steps(struct results *results, struct section *section,
                                           const struct analysis_input *input)
 {
@@ -75,6 +77,8 @@ static double group_share(const struct step_ledger *step, uint32_t accounts)
     return fraction_of(accounts_ns(step, accounts), step->window.end_ns - step->window.start_ns);
 }
 
+/* Of equal causes the first of the accounts, so that the text does not depend on anything but
+ * the step. */
 static const char *largest_idle_cause(const struct step_ledger *step)
 {
     int best = -1;
@@ -86,6 +90,8 @@ static const char *largest_idle_cause(const struct step_ledger *step)
     return best < 0 ? "" : account_descriptions[best].title;
 }
 
+/* Of a cut step nothing else is said: that it is short explains itself. Of an outlier, the
+ * account that deviates most names the reason. */
 static const char *step_accounts_remark_on(struct results *results,
                                            const struct step_spread *spread, uint32_t index,
                                            const struct step_ledger *step)
@@ -102,8 +108,9 @@ static const char *step_accounts_remark_on(struct results *results,
                           (double)deviation->account_deviation_ns / 1e6);
 }
 
-/* Marks the steps to list: all, or where there are more than --top, those furthest from the median.
- */
+/* Marks the steps to list: all, or where there are more than --top, those furthest from the
+ * median. Marked and not moved: the list stays in the order of time, in which warm-up and drift
+ * show. */
 static bool *step_accounts_choose_steps(const struct step_spread *spread, uint32_t step_count,
                                         size_t shown)
 {
@@ -163,6 +170,7 @@ static void add_step_list(struct results *results, struct section *section,
     free(is_listed);
 }
 
+/* With one step, mean, median, least and most are one number: it is printed once. */
 static void step_accounts_add_numbers(struct results *results, struct section *section,
                                       const struct ledger *ledger, const struct step_spread *spread)
 {

@@ -5,6 +5,8 @@
 
 #include <inttypes.h>
 
+/* A trace of the host alone has no device whose work could be replayed. What is recomputed is
+ * found once here: the model needs it only while it is built. */
 bool replay_steps(struct replay_model *simulation, const struct trace *trace,
                   const struct ledger *ledger, const struct module_costs *costs)
 {
@@ -20,6 +22,8 @@ bool replay_steps(struct replay_model *simulation, const struct trace *trace,
     return true;
 }
 
+/* The graph of a long recording may need more memory than the trace itself; then steps around
+ * the typical one stand for all, and every number from the replay says so. */
 const char *replayed_steps_text(struct results *results, const struct replay_model *simulation)
 {
     const struct ledger *part = &simulation->part.ledger;
@@ -34,6 +38,8 @@ const char *replayed_steps_text(struct results *results, const struct replay_mod
                           simulation->ledger->step_count);
 }
 
+/* Whoever asked for a replay (--what-if) is warned; a section that would only have liked one
+ * leaves a note. */
 void tell_of_refused_replay(struct results *results, struct section *section,
                             const struct replay_model *simulation,
                             const struct refused_words *words)

@@ -28,7 +28,9 @@ static const uint32_t accounts_of_target[SCENARIO_TARGET_COUNT] = {
     [TARGET_MATRIX] = BIT(MATRIX),
 };
 
-/* Duration of the kernels of the steps that the pattern finds. */
+/* Duration of the kernels of the steps that the pattern finds. A pattern is matched against each
+ * event of the steps, not against each name once: patterns come from the command line and are
+ * few. */
 static int64_t kernel_ns(const struct analysis_input *input, const struct scenario_change *change)
 {
     const struct trace *trace = input->trace;
@@ -42,7 +44,8 @@ static int64_t kernel_ns(const struct analysis_input *input, const struct scenar
     return total_ns;
 }
 
-/* Duration of the computing kernels of the steps that repeat a forward. */
+/* Duration of the computing kernels of the steps that repeat a forward. Recomputing is a phase
+ * of the operator that launched the kernel: the kernel itself is the same as in the forward. */
 static int64_t recompute_ns(const struct analysis_input *input)
 {
     const struct trace *trace = input->trace;
@@ -74,7 +77,11 @@ static int64_t what_if_held_ns(const struct analysis_input *input,
     return sum_ns;
 }
 
-/* What is left of all steps where the time is only taken out of its accounts. */
+/* What is left of all steps where the time is only taken out of its accounts. What anyone would
+ * reckon by hand: the time of the accounts less what is taken away. It stands beside the replay
+ * on purpose. Where the replay gains less, the time hides behind other work; where it gains
+ * more, the time delayed what came after it. Changes that name another rank take nothing. A sum
+ * beyond the whole (two changes that take the same time twice) leaves 0. */
 static int64_t after_removal_ns(const struct analysis_input *input, const struct scenario *scenario)
 {
     int64_t whole_ns = ledger_total_ns(input->ledger);
@@ -109,6 +116,8 @@ static void fill_estimate(struct value *cells, const struct replay_estimate *est
     cells[MOST_SPEEDUP] = speedup_value(estimate->most_speedup);
 }
 
+/* All cells of the estimate say what would tell them; the removal alone is known without any
+ * replay. */
 static void fill_unknown(struct value *cells, const char *what_would_tell, bool has_ranges)
 {
     cells[STEP_TIME] = cells[SPEEDUP] = value_not_known(what_would_tell);
@@ -134,6 +143,8 @@ static void what_if_add_change(struct results *results, struct table *table,
         fill_unknown(cells, "a trace whose replay is within 2 % of the recording", has_ranges);
 }
 
+/* Columns of least and most are for changes of data loading only, where the answer depends on
+ * which cores the loaders run on, which no trace tells. */
 static bool has_ranges(const struct analysis_input *input, const struct replay_model *simulation)
 {
     for (size_t i = 0; i < input->options->scenario_count; i++)
@@ -173,6 +184,9 @@ static void what_if_add_changes(struct results *results, struct section *section
             what_if_add_change(results, table, input, simulation, &input->options->scenarios[i]);
 }
 
+/* The replay without a change stands beside the recording: whoever believes a change should
+ * see first how well the model explains the run as it was. It is scaled to the window, as the
+ * graph spans a little more or less than the steps. */
 static void what_if_add_errors(struct results *results, struct section *section,
                                const struct replay_model *simulation)
 {
@@ -215,7 +229,9 @@ static void warn_of_patterns(struct results *results, struct section *section,
     }
 }
 
-/* NULL, or what this rank alone does not tell of the change. */
+/* NULL, or what this rank alone does not tell of the change. A rank alone cannot tell what
+ * waiting or another rank's change brings: pointing to the section on all ranks is better than a
+ * row of "not known". */
 static const char *what_is_elsewhere(struct results *results, const struct analysis_input *input,
                                      const struct scenario *scenario)
 {
@@ -249,6 +265,7 @@ static void note_other_ranks(struct results *results, struct section *section,
     }
 }
 
+/* The table comes even where the replay was refused: removal alone is still known. */
 static struct section *replay_changes(struct results *results, const struct analysis_input *input)
 {
     const struct replay_model *simulation = input->simulation;

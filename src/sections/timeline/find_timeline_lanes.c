@@ -25,7 +25,10 @@ struct module_walk {
     uint32_t open_count;
 };
 
-/* A range of a module, or an autograd node of one. */
+/* A range of a module, or an autograd node of one. Marks are ranges that hooks of modules write;
+ * in the backward there are none, and the autograd node tells the module of the forward that
+ * made it. Operators inside a node belong to it and are not asked again: of them backward_node
+ * is another event. */
 static bool reports_module(const struct timeline_lanes *lanes, uint32_t event, bool *is_mark)
 {
     const struct host_contexts *contexts = &lanes->costs->contexts;
@@ -36,7 +39,8 @@ static bool reports_module(const struct timeline_lanes *lanes, uint32_t event, b
     return *is_mark || contexts->backward_node[event] == event;
 }
 
-/* Rows that the modules of a thread need; 0: it is in none. */
+/* Rows that the modules of a thread need; 0: it is in none. Deeper modules than MODULE_ROWS are
+ * left out rather than squeezed: their time shows in the modules around them. */
 static uint32_t timeline_module_rows(const struct timeline_lanes *lanes, uint32_t track_index)
 {
     const struct track *track = &lanes->trace->tracks[track_index];
@@ -58,7 +62,8 @@ static uint32_t timeline_module_rows(const struct timeline_lanes *lanes, uint32_
     return rows < MODULE_ROWS ? rows : MODULE_ROWS;
 }
 
-/* Ends the open stretches from a depth on. */
+/* Ends the open stretches from a depth on. Deeper stretches end with the one they lie in: the
+ * open ones are a path of the tree at any time. */
 static void close_from(struct module_walk *walk, uint32_t depth)
 {
     for (uint32_t i = depth; i < walk->open_count; i++)
@@ -82,7 +87,11 @@ static void open_at(struct module_walk *walk, uint32_t depth, uint32_t module, u
     walk->open_count = depth + 1;
 }
 
-/* A node of a module: the stretches of the modules around it go on, others end. */
+/* A node of a module: the stretches of the modules around it go on, others end. Autograd nodes
+ * come one after the other, and each belongs to a leaf of the tree. The path from the root to it
+ * is compared with the open one: as far as both agree, the stretches are prolonged; below, the
+ * old ones end and new ones begin. So a layer of a hundred nodes becomes one stretch. Pauses
+ * between nodes of one module are in the stretch: they are its own. */
 static void collect_node(struct module_walk *walk, uint32_t event)
 {
     const struct module_tree *tree = &walk->lanes->costs->tree;
@@ -107,6 +116,8 @@ static void collect_node(struct module_walk *walk, uint32_t event)
         open_at(walk, depth, path[depth], event);
 }
 
+/* A mark of the forward (or of a recomputed one, in the middle of a backward) interrupts what
+ * is open: nothing may overlap in a row. */
 static void timeline_modules_take_mark(struct module_walk *walk, uint32_t event)
 {
     const struct host_contexts *contexts = &walk->lanes->costs->contexts;
@@ -188,6 +199,8 @@ static const struct timeline_class phase_classes[PHASE_COUNT] = {
     [PHASE_OPTIMIZER] = {"phase_optimizer", "optimizer", NULL},
 };
 
+/* One list of classes for all lanes, group after group: the class of a piece is an offset and
+ * the enumeration of its own kind. */
 const struct timeline_class *timeline_classes(struct results *results, size_t *count)
 {
     struct timeline_class *classes = results_allocate(results, CLASSES_IN_ALL * sizeof *classes);
@@ -218,7 +231,10 @@ static bool timeline_lanes_is_python(const struct event *event)
 }
 
 /* How many events of its own kind of lane an event lies in; those that mark modules have a lane of
- * their own and count for none. */
+ * their own and count for none. A parent stands before its children in the list, so that one
+ * pass suffices: a child begins with what its parent counted. Two counts for each event, since
+ * Python frames and operators lie in each other but are drawn in lanes of their own. Marks count
+ * for neither, or every module would push its operators one row down. */
 static void find_depths(struct timeline_lanes *lanes)
 {
     const struct trace *trace = lanes->trace;
@@ -239,7 +255,11 @@ static void find_depths(struct timeline_lanes *lanes)
     free(both);
 }
 
-/* Of a stream, work that begins before what lies in a row has ended goes to the next row. */
+/* Of a stream, work that begins before what lies in a row has ended goes to the next row. First
+ * fit over events by start: the work goes to the first row whose last piece has ended. Kernels
+ * of a stream follow each other, so that nearly all are in row 0; graphs and some recorders give
+ * overlaps, and of more than STREAM_ROWS at once the last row takes what is left, drawn one over
+ * the other. */
 static void find_device_rows(struct timeline_lanes *lanes)
 {
     const struct trace *trace = lanes->trace;
@@ -281,6 +301,8 @@ struct ranked_track {
     int64_t stream;
 };
 
+/* Streams by device and number, as numbered by the driver; threads by events, since a busy
+ * thread is what is looked for. The index of the track makes the order total. */
 static int timeline_lanes_compare_tracks(const void *left, const void *right)
 {
     const struct ranked_track *a = left;
@@ -331,6 +353,8 @@ static void leave_out(struct timeline_lanes *lanes, const struct ranked_track *t
     lanes->left_out_events += track->event_count;
 }
 
+/* A trace of many devices has more streams than fit: those left out are counted and named on
+ * the page, not silently missing. */
 static void add_stream_lanes(struct timeline_lanes *lanes)
 {
     const struct trace *trace = lanes->trace;
@@ -386,6 +410,7 @@ static uint32_t at_most(uint32_t number, uint32_t limit)
     return number < limit ? number : limit;
 }
 
+/* Modules above operators above Python frames: from the coarse to the fine. */
 static void add_lanes_of_thread(struct timeline_lanes *lanes, uint32_t track)
 {
     struct thread_rows rows = rows_of_thread(lanes, track);
@@ -420,6 +445,7 @@ static void add_thread_lanes(struct timeline_lanes *lanes)
     free(counts);
 }
 
+/* Depths and rows first: the number of rows that a lane needs is known from them. */
 void timeline_lanes_find(struct timeline_lanes *lanes)
 {
     const struct trace *trace = lanes->trace;
@@ -512,6 +538,8 @@ static void walk_devices(const struct timeline_lanes *lanes, const struct piece_
     }
 }
 
+/* Deeper events than the lane has rows are counted as hidden; the count is set anew in each
+ * walk, for a timeline is walked twice. */
 static void walk_thread(struct timeline_lanes *lanes, uint32_t index, const struct piece_sink *sink)
 {
     struct lane_source *lane = &lanes->lanes[index];
@@ -541,6 +569,8 @@ static void walk_thread(struct timeline_lanes *lanes, uint32_t index, const stru
     }
 }
 
+/* The events of the device are one list by start, of all streams mixed: one walk fills all
+ * their lanes, in the order that rows need. */
 void timeline_lanes_walk(struct timeline_lanes *lanes, const struct piece_sink *sink)
 {
     walk_devices(lanes, sink);

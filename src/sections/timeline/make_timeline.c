@@ -101,6 +101,9 @@ static void text_list_clear(struct text_list *list)
     *list = (struct text_list){0};
 }
 
+/* C++ templates make names of kernels of some thousand bytes. The cut goes back to the first
+ * byte of a character (bytes 10xxxxxx continue one in UTF-8): half a character is no valid
+ * text, and a page with it would not be either. */
 static const char *shortened(struct results *results, const char *text)
 {
     size_t length = strlen(text);
@@ -117,6 +120,8 @@ static const char *shortened(struct results *results, const char *text)
     return copy;
 }
 
+/* By id, not by comparing text: equal texts have one id in a trace. Once a megabyte of names
+ * is kept, further ones share one text; the page stays small whatever was recorded. */
 static uint32_t text_index(struct text_list *list, struct results *results, uint32_t id,
                            const char *text)
 {

@@ -39,6 +39,7 @@ struct reserved_walk {
     double bytes;
 };
 
+/* A cursor that only goes forward: changes come by time. */
 static double reserved_at(struct reserved_walk *walk, int64_t time_ns)
 {
     while (walk->next < walk->memory->count &&
@@ -51,6 +52,9 @@ static double reserved_at(struct reserved_walk *walk, int64_t time_ns)
     return walk->bytes;
 }
 
+/* A running sum for each kind: bytes of a kind after each change. Blocks that were there
+ * before the recording began have no time and stand at its start. What is reserved is no sum:
+ * the allocator told it with each event. */
 void timeline_add_memory(struct results *results, struct timeline *timeline,
                          const struct memory_view *view)
 {
@@ -102,7 +106,8 @@ static const struct timeline_class phase_classes[MEMORY_PHASE_COUNT] = {
 };
 static const char *const no_texts[] = {""};
 
-/* First and last moment of the recording: changes, and the steps they lie in. */
+/* First and last moment of the recording: changes, and the steps they lie in. Without a change
+ * of known time there is nothing to draw, and the steps alone make no span. */
 static bool timeline_memory_find_span(const struct memory_run *run, int64_t *start_ns,
                                       int64_t *end_ns)
 {
@@ -134,7 +139,8 @@ static void timeline_memory_add_block(struct timeline_row *row, int64_t start_ns
                                                         .count = 1};
 }
 
-/* A phase lasts from its first change to the first of another phase. */
+/* A phase lasts from its first change to the first of another phase. Changes of an unknown time
+ * do not start a phase; two changes at one moment leave no block of no length. */
 static void fill_phases(struct timeline_row *row, const struct memory_run *run, int64_t base_ns,
                         int64_t end_ns)
 {
@@ -156,6 +162,8 @@ static void fill_phases(struct timeline_row *row, const struct memory_run *run, 
         timeline_memory_add_block(row, since_ns - base_ns, end_ns - base_ns, (uint32_t)phase);
 }
 
+/* Room for one block more than there are changes of phase, and one for the time before the
+ * first: fill_phases skips some and never makes more. */
 static uint32_t count_phases(const struct memory_run *run)
 {
     uint32_t count = 2;
@@ -201,6 +209,7 @@ static void timeline_memory_add_steps(struct results *results, struct timeline *
                                    .end_ns = run->steps[i].end_ns - timeline->base_ns};
 }
 
+/* One region of resolution 0: phases are few, so that nothing is merged. */
 struct timeline *make_memory_timeline(struct results *results, const struct memory_view *view)
 {
     struct timeline *timeline = results_allocate(results, sizeof *timeline);

@@ -33,6 +33,7 @@ static size_t bin_of(const struct timeline_counts *counts, int64_t time_ns)
     return bin < 0 ? 0 : bin >= PLAN_BINS ? PLAN_BINS - 1 : (size_t)bin;
 }
 
+/* 0xff in all bytes is -1: a bucket that no piece has. */
 static void timeline_plan_make_room(struct timeline_counts *counts, uint32_t row)
 {
     size_t known = counts->row_capacity;
@@ -85,7 +86,9 @@ void timeline_counts_clear(struct timeline_counts *counts)
     counts->last = NULL;
 }
 
-/* Blocks where pieces shorter than 2^shift are merged. */
+/* Blocks where pieces shorter than 2^shift are merged. Merged blocks and long pieces. Exact for
+ * powers of two: a piece whose duration has more bits than the shift is at least as long as the
+ * resolution, and all others were counted in buckets. */
 static int64_t blocks_at(const struct timeline_counts *counts, unsigned index)
 {
     int64_t blocks = counts->buckets[index];
@@ -95,7 +98,9 @@ static int64_t blocks_at(const struct timeline_counts *counts, unsigned index)
     return blocks;
 }
 
-/* The finest resolution that fits; the coarsest where none does. */
+/* The finest resolution that fits; the coarsest where none does. If all pieces fit, nothing is
+ * merged: resolution 0. The number of blocks falls with each coarser level, so that the first
+ * that fits is the finest. */
 static int64_t finest_resolution(const struct timeline_counts *counts, int64_t block_budget)
 {
     if (counts->piece_count <= block_budget)
@@ -109,7 +114,9 @@ static int64_t finest_resolution(const struct timeline_counts *counts, int64_t b
 /* A merged timeline hides single kernels; so some slices are shown in full. They begin in the
  * middle of a step, because its ends are what is least like the rest (data loading, the optimizer).
  */
-/* Widens a stretch from the middle of a step to both sides as long as its pieces fit. */
+/* Widens a stretch from the middle of a step to both sides as long as its pieces fit. Grows to
+ * both sides in turn, so that it stays around the middle; a side stops at the border of the step
+ * or where the next bin does not fit, and the other side may go on. */
 static struct timeline_region widest_slice(const struct timeline_counts *counts,
                                            const struct step_window *window, int64_t block_budget)
 {
@@ -143,7 +150,10 @@ static int timeline_plan_compare_starts(const void *left, const void *right)
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-/* The favourites that fit, by start; their pieces are added to *used. */
+/* The favourites that fit, by start; their pieces are added to *used. Greedy in the order of
+ * favor: a step that does not fit is passed over, and a later, smaller one may still fit. If not
+ * even one step fits, a slice of the first favorite is shown: without any detail a page shows no
+ * single kernel at all. */
 static size_t choose_detailed(const struct timeline_counts *counts, int64_t block_budget,
                               const uint32_t *favourites, size_t favourite_count,
                               struct timeline_region *chosen)
@@ -170,6 +180,8 @@ static size_t choose_detailed(const struct timeline_counts *counts, int64_t bloc
     return count;
 }
 
+/* Neighbors of one resolution become one region, so that steps that follow each other in full
+ * have no border. */
 static void add_region(struct timeline_region *regions, size_t *count, int64_t start_ns,
                        int64_t end_ns, int64_t resolution_ns)
 {
@@ -183,6 +195,9 @@ static void add_region(struct timeline_region *regions, size_t *count, int64_t s
         regions[(*count)++] = (struct timeline_region){start_ns, end_ns, resolution_ns};
 }
 
+/* Half of the budget for stretches in full, half for the rest at the finest resolution that
+ * then fits. Regions cover the whole time without gap or overlap: each piece belongs to the
+ * one it begins in. At most two for each favorite, and one at the end. */
 struct timeline_region *plan_timeline(const struct timeline_counts *counts, int64_t block_budget,
                                       const uint32_t *favourites, size_t favourite_count,
                                       size_t *region_count)

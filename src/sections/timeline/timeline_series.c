@@ -6,6 +6,9 @@
 /* More than can be told apart on a page; a recording of hardware counters may have hundreds. */
 enum { SERIES_MAX = 64 };
 
+/* The list is copied with each new one, which is quadratic in at most SERIES_MAX and a few
+ * more. A pointer that was handed out before points into an older copy: each series is filled
+ * before the next is added. */
 struct timeline_series *timeline_add_series(struct results *results, struct timeline *timeline,
                                             const struct timeline_series *description)
 {
@@ -84,6 +87,7 @@ static void add_counter(struct results *results, struct timeline *timeline,
         series_thinner_take(&thinner, counter->samples[i].time_ns, &counter->samples[i].value);
 }
 
+/* In the order in which the file names them; what is beyond SERIES_MAX is left out. */
 void timeline_add_counters(struct results *results, struct timeline *timeline,
                            const struct trace *trace, int64_t start_ns)
 {
