@@ -10,7 +10,6 @@
 #include "sections/comparison/comparison_sections.h"
 #include "sections/comparison/condition.h"
 #include "sections/comparison/profile_trace.h"
-#include "sections/comparison/renamed_kernels.h"
 #include "sections/comparison/run_comparison.h"
 #include "sections/model/plan_sections.h"
 

@@ -20,4 +20,8 @@ MUST_USE bool check_export_place(const struct export_format *format,
 MUST_USE bool export_results(struct results *results, const struct export_format *format,
                              const struct output_place *place, struct error *error);
 
+/* The report on rank `index` alone, as a terminal of 100 columns shows it, in memory that lives as
+ * long as the results; NULL with `error` set where it can't be made. */
+MUST_USE const char *print_rank_report(struct results *results, size_t index, struct error *error);
+
 #endif

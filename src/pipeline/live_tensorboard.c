@@ -8,7 +8,7 @@
 #include "output/exports/event_file.h"
 #include "output/exports/tensorboard_run.h"
 #include "output/exports/tensorboard_summary.h"
-#include "pipeline/printed_report.h"
+#include "pipeline/exported_results.h"
 #include "pipeline/rank_sections.h"
 #include "pipeline/subcommands.h"
 #include "readers/open_trace.h"

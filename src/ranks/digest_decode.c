@@ -1,8 +1,8 @@
 /* The digest of one rank from its bytes: nothing in them is taken for true that no trace can give.
  */
 #include "ledger/collective_call.h"
-#include "ranks/digest_parts.h"
 #include "ranks/digest_record.h"
+#include "ranks/rank_digest.h"
 
 #include <string.h>
 

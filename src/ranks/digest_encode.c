@@ -1,7 +1,7 @@
 /* The digest of one rank as bytes: parts, each with a number and a length. */
 #include "base/core/bytes.h"
-#include "ranks/digest_parts.h"
 #include "ranks/digest_record.h"
+#include "ranks/rank_digest.h"
 
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "base/core/arena.h"
 #include "base/core/attributes.h"
 #include "base/core/bytes.h"
-#include "ranks/digest_parts.h"
 #include "ranks/rank_digest.h"
 #include "ranks/shared_texts.h"
 

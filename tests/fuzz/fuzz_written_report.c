@@ -5,7 +5,7 @@
 #include "base/io/input_stream.h"
 #include "output/exports/export_format.h"
 #include "output/reports/write_report.h"
-#include "pipeline/printed_report.h"
+#include "pipeline/exported_results.h"
 #include "pipeline/rank_sections.h"
 #include "readers/reader.h"
 

@@ -1,4 +1,5 @@
-/* Files and folders while they are written: their names, and what a killed process left of them. */
+/* Files and folders while they are written: their names, what a killed process left of them, and
+ * that they go where memory runs out, as they do after any other error. */
 #ifndef FLOPLEDGER_BASE_IO_HALF_WRITTEN_H
 #define FLOPLEDGER_BASE_IO_HALF_WRITTEN_H
 
@@ -17,5 +18,12 @@ MUST_USE bool half_written_hold(int descriptor);
 /* Removes what processes that were killed left of `place`: what half_written_name names, and nobody
  * holds. Where the file system knows no locks, everything stays. */
 void half_written_sweep(const char *place);
+
+/* From now on the file or folder at `path` is removed when memory runs out, the newest one first; a
+ * folder only if it is empty by then. */
+void unfinished_begin(const char *path);
+
+/* It is done, or gone. */
+void unfinished_end(const char *path);
 
 #endif

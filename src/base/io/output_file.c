@@ -4,7 +4,6 @@
 
 #include "base/core/out_of_memory.h"
 #include "base/io/half_written.h"
-#include "base/io/unfinished.h"
 #include "base/text/owned_text.h"
 
 #include <errno.h>

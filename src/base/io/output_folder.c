@@ -5,7 +5,6 @@
 #include "base/core/invariant.h"
 #include "base/io/folders.h"
 #include "base/io/half_written.h"
-#include "base/io/unfinished.h"
 #include "base/text/owned_text.h"
 
 #include <errno.h>

@@ -4,7 +4,6 @@
 #define FLOPLEDGER_COST_EFFICIENCY_MATRIX_CALLS_H
 
 #include "cost/devices/device_peak.h"
-#include "cost/efficiency/matrix_unit.h"
 #include "cost/efficiency/peak_choice.h"
 #include "cost/modules/module_costs.h"
 #include "ledger/step_ledger.h"
@@ -95,5 +94,18 @@ enum cost_obstacle obstacle_of_piece(const struct trace *trace, const struct mod
  * none is recorded, or it has no peak of its own (complex numbers). float gives PEAK_FP32: whether
  * TF32 was used is told by the kernels. */
 enum peak_type precision_of_types(const char *types, int first);
+
+enum matrix_unit_use {
+    MATRIX_UNIT_NOT_TOLD, /* the name says nothing of it */
+    MATRIX_UNIT_USED,
+    MATRIX_UNIT_NOT_USED,
+};
+
+/* By the kernel's name alone: matrix_unit_list.def. */
+enum matrix_unit_use matrix_unit_of_name(const char *kernel_name);
+
+/* The compute capability (8.0 is 80) whose instructions the name says it uses: 80 for
+ * "cutlass_80_tensorop_..." and "ampere_...", 90 for "sm90_..."; 0 where the name does not say. */
+int instruction_generation(const char *kernel_name);
 
 #endif

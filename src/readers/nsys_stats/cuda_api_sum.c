@@ -1,7 +1,7 @@
 /* Which calls of the CUDA API took the time of the host. */
-#include "readers/nsys_stats/stats_calls.h"
 #include "readers/nsys_stats/stats_report.h"
 #include "readers/nsys_stats/stats_rows.h"
+#include "readers/nsys_stats/stats_sums.h"
 
 static bool cuda_api_sum_fill(struct stats_table *table, struct nsys_database *database,
                               enum kernel_name_form form, struct error *error)

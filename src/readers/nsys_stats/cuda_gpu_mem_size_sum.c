@@ -1,6 +1,6 @@
 /* How much copies and memsets moved. */
-#include "readers/nsys_stats/stats_copies.h"
 #include "readers/nsys_stats/stats_report.h"
+#include "readers/nsys_stats/stats_sums.h"
 
 /* The largest total first, then by name. */
 static int cuda_gpu_mem_size_sum_compare_totals(const struct stats_cell *a,

@@ -1,7 +1,7 @@
 /* How long copies and memsets took. */
-#include "readers/nsys_stats/stats_copies.h"
 #include "readers/nsys_stats/stats_report.h"
 #include "readers/nsys_stats/stats_rows.h"
+#include "readers/nsys_stats/stats_sums.h"
 
 static bool cuda_gpu_mem_time_sum_fill(struct stats_table *table, struct nsys_database *database,
                                        enum kernel_name_form form, struct error *error)

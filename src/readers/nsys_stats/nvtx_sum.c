@@ -1,6 +1,6 @@
 /* How long NVTX ranges took. */
-#include "readers/nsys_stats/stats_range_sum.h"
 #include "readers/nsys_stats/stats_report.h"
+#include "readers/nsys_stats/stats_sums.h"
 
 static bool nvtx_sum_fill(struct stats_table *table, struct nsys_database *database,
                           enum kernel_name_form form, struct error *error)

@@ -1,7 +1,7 @@
 /* Which calls of the operating system took the time of the host. */
-#include "readers/nsys_stats/stats_calls.h"
 #include "readers/nsys_stats/stats_report.h"
 #include "readers/nsys_stats/stats_rows.h"
+#include "readers/nsys_stats/stats_sums.h"
 
 /* eventClass of a call that was traced, not sampled */
 enum { OS_RUNTIME_CLASS = 27 };

@@ -4,6 +4,7 @@
 
 #include "output/results/results.h"
 #include "sections/comparison/run_comparison.h"
+#include "sections/comparison/run_profile.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,5 +74,13 @@ bool change_is_shown(const struct change *change, const struct comparison_view *
 
 /* A mean in the measure's unit. */
 struct value mean_as_value(const struct measure *measure, double mean);
+
+/* Adds to both profiles measures MEASURE_RENAMED: for each operator and class the sum of kernels
+ * that the other run has not. Its name is the operator's, its detail the class's key. Where both
+ * runs have a sum of one operator, its kernels were renamed; else they are new, or gone. */
+void match_renamed_kernels(struct run_profile *a, struct run_profile *b);
+
+/* The sum of `profile` that the kernel, which only one of the runs has, would be in; NULL: none. */
+const struct measure *find_renamed(const struct run_profile *profile, const struct measure *kernel);
 
 #endif

@@ -1,14 +1,109 @@
-/* What device and host did in each step, by name: kernels, operators, copies, launches. */
+/* What device and host did in each step, by name: kernels, operators, copies, launches; products by
+ * size; what memory held. */
 #include "base/core/invariant.h"
 #include "base/core/large_array.h"
 #include "base/text/prefix.h"
+#include "cost/efficiency/matrix_calls.h"
+#include "cost/flops/product_sizes.h"
 #include "cost/flops/saturating.h"
 #include "cost/modules/host_nesting.h"
 #include "ledger/kernel_class.h"
 #include "ledger/step_finder.h"
 #include "sections/comparison/profile_trace.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+struct product_name {
+    char characters[160];
+};
+
+/* The smaller outer size first: A by B and its transpose are one product. */
+static bool name_product(struct product_name *name, struct op_call *call, const struct trace *trace,
+                         const struct event *op)
+{
+    uint32_t shapes = trace->details[op->detail].input_shapes;
+    struct product_sizes sizes;
+    char times[32] = "";
+
+    if (shapes == 0 ||
+        !product_sizes_of(&sizes, call, trace_text(trace, op->name), trace_text(trace, shapes)))
+        return false;
+    if (sizes.count != 1)
+        snprintf(times, sizeof times, "%" PRId64 " times ", sizes.count);
+    snprintf(name->characters, sizeof name->characters,
+             "%s[%" PRId64 ", %" PRId64 "] by [%" PRId64 ", %" PRId64 "]", times, sizes.smaller,
+             sizes.shared, sizes.shared, sizes.larger);
+    return true;
+}
+
+void profile_matmuls(struct run_profile *profile, const struct profile_source *source,
+                     const uint32_t *row_of_step)
+{
+    const struct matrix_calls *calls = &source->efficiency->calls;
+    const struct trace *trace = source->trace;
+    struct step_finder finder = {.ledger = source->ledger};
+    struct op_call call = {0};
+
+    for (uint32_t i = 0; i < calls->count; i++) {
+        const struct matrix_call *each = &calls->calls[i];
+        const struct event *op = &trace->host[each->op];
+        const struct event *begun = each->longest == NO_EVENT ? op : &trace->device[each->longest];
+        uint32_t step = step_finder_at(&finder, begun->start_ns);
+        struct measure *measure;
+        struct product_name name;
+
+        if (!each->is_matrix || step == NO_STEP || row_of_step[step] == NO_STEP ||
+            !name_product(&name, &call, trace, op))
+            continue;
+        measure = profile_measure(profile, MEASURE_MATMUL, name.characters, "");
+        measure_has_calls(profile, measure);
+        measure->values[row_of_step[step]] =
+            plus(measure->values[row_of_step[step]], each->kernel_ns);
+        measure->calls[row_of_step[step]]++;
+    }
+    op_call_clear(&call);
+}
+
+static const struct memory_step *profile_memory_find_step(const struct memory_run *memory,
+                                                          int64_t number)
+{
+    for (uint32_t i = 0; i < memory->step_count; i++)
+        if (memory->steps[i].number == number)
+            return &memory->steps[i];
+    return NULL;
+}
+
+static void set_bytes(struct run_profile *profile, const char *name, const char *title,
+                      int64_t bytes, uint32_t row)
+{
+    struct measure *measure = profile_measure(profile, MEASURE_MEMORY, name, "");
+
+    measure->title = title;
+    measure->unit = UNIT_BYTES;
+    measure->values[row] = bytes;
+}
+
+void profile_memory(struct run_profile *profile, const struct profile_source *source)
+{
+    for (uint32_t row = 0; row < profile->step_count; row++) {
+        const struct memory_step *step =
+            profile_memory_find_step(source->memory, profile->numbers[row]);
+        struct memory_peak peak;
+        struct memory_sums sums;
+
+        if (!step)
+            continue;
+        peak = memory_peak_between(source->memory, source->memory_device, step->first_change,
+                                   step->last_change);
+        sums = memory_alive(source->memory, source->memory_device, peak.change_count);
+        set_bytes(profile, "peak", "at the peak", peak.bytes, row);
+        for (int kind = 0; kind < MEMORY_KIND_COUNT; kind++)
+            set_bytes(profile, memory_kind_key((enum memory_kind)kind),
+                      memory_kind_title((enum memory_kind)kind), sums.bytes[kind], row);
+    }
+}
 
 /* One pass over the events. */
 struct work_walk {

@@ -1,7 +1,7 @@
 /* Which kernels take the device's time? By name, and by the kind of work. */
 #include "base/core/hash_map.h"
 #include "base/core/saturated.h"
-#include "cost/efficiency/matrix_unit.h"
+#include "cost/efficiency/matrix_calls.h"
 #include "output/results/metrics.h"
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"

@@ -1,6 +1,5 @@
 /* Names of kernels on matrix units, and of those that are not. */
 #include "cost/efficiency/matrix_calls.h"
-#include "cost/efficiency/matrix_unit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

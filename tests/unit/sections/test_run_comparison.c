@@ -1,6 +1,5 @@
 /* What changed between two runs that are made by hand. */
 #include "sections/comparison/comparison_sections.h"
-#include "sections/comparison/renamed_kernels.h"
 #include "support_profile.h"
 #include "support_trace.h"
 
