@@ -30,6 +30,8 @@ struct path {
     uint32_t depth;
 };
 
+/* The phase is the outermost slice, then the modules from the root down: a module that runs in
+ * the forward and again in the backward is two slices, not one with a hole. */
 static void find_path(struct path *path, const struct module_costs *costs,
                       struct device_context context)
 {
@@ -67,6 +69,10 @@ static void close_down_to(struct module_slices *slices, struct open_stream *stre
     }
 }
 
+/* Kernels come by start. What is open on a stream is compared with the path of the next kernel
+ * from the outside: the common part goes on, the rest ends where the kernel begins, and its
+ * own part opens there. So slices nest by construction, which viewers require. Names are
+ * compared as pointers, which holds since those of one tree are one text each. */
 static void collect_kernel(struct module_slices *slices, struct open_stream *stream,
                            const struct path *path, const struct event *event)
 {
@@ -95,6 +101,8 @@ static void collect_kernel(struct module_slices *slices, struct open_stream *str
     }
 }
 
+/* A slice of less depth first where two start together: the outer one has to be read before
+ * what lies in it. */
 static int compare_slices(const void *left, const void *right)
 {
     const struct module_slice *a = left;
@@ -154,7 +162,9 @@ static void chrome_tracks_write_text(FILE *output, const char *text)
     json_text(&json, NULL, text);
 }
 
-/* Microseconds with three decimals, exactly. */
+/* Microseconds with three decimals, exactly. Microseconds with three decimals, made from whole
+ * numbers: a double would round nanoseconds of a time since 1970. The size of a negative number
+ * is taken without overflow for the least of them, too. */
 static void chrome_write_time(FILE *output, int64_t ns)
 {
     uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
@@ -165,7 +175,8 @@ static void chrome_write_time(FILE *output, int64_t ns)
 
 /* ---- one event ------------------------------------------------------------------------------- */
 
-/* process_name, thread_name; `prefix` and `name` make the name. */
+/* process_name, thread_name; `prefix` and `name` make the name. A comma stands first: our tracks
+ * follow at least one event. */
 static void write_name(const struct writing *work, const char *what, int64_t tid,
                        const char *prefix, const char *name)
 {
@@ -181,7 +192,8 @@ static void write_name(const struct writing *work, const char *what, int64_t tid
     free(both);
 }
 
-/* Up to the arguments, which end with "}}". */
+/* Up to the arguments, which end with "}}". Complete events ("X"), since a begin and an end of
+ * their own would need an order in the file. */
 static void begin_slice(const struct writing *work, int64_t tid, const char *name,
                         const int64_t range_ns[2])
 {
@@ -209,6 +221,8 @@ static void write_accounts_of_step(FILE *output, const struct step_ledger *step)
                           (double)step->account_ns[a] / 1e6);
 }
 
+/* MFU of a step is the time that the model's FLOPs take at the peak over the step's time, as
+ * everywhere. */
 static void chrome_tracks_write_steps(const struct writing *work)
 {
     const struct ledger *ledger = work->source->ledger;
@@ -281,6 +295,7 @@ static void write_gap(const struct writing *work, const struct idle_gap *gap)
     (void)fputs("}}", work->output);
 }
 
+/* The ledger has the gaps by length; a viewer reads a track in the order of time. */
 static void write_gaps(const struct writing *work)
 {
     const struct ledger *ledger = work->source->ledger;
@@ -293,6 +308,8 @@ static void write_gaps(const struct writing *work)
         write_gap(work, gaps[i]);
 }
 
+/* One track for each stream. Slices are sorted by track, so that a name is written at the
+ * first of each. */
 static void write_modules(const struct writing *work)
 {
     const struct trace *trace = work->source->trace;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is not known is an empty cell, as is a number without a finite value: RFC 4180 knows no
+ * null, and "nan" would be text to a spreadsheet. */
 static void csv_write_cell(FILE *output, const struct value *cell)
 {
     if (cell->unit == UNIT_TEXT)
@@ -22,6 +24,7 @@ static void csv_write_cell(FILE *output, const struct value *cell)
         (void)fputs(exact_real(cell->real).text, output);
 }
 
+/* RFC 4180 ends lines with CR LF. */
 static void csv_write_table(FILE *output, const struct flat_table *table)
 {
     for (size_t i = 0; i < table->column_count; i++) {

@@ -43,6 +43,7 @@ static void event_file_write_record(FILE *output, const struct bytes *event)
     event_file_write_number(output, masked_crc32c(event->bytes, event->length), 4);
 }
 
+/* The version is the first record of every file; TensorBoard reads no file without. */
 void event_file_begin(FILE *output, double wall_seconds)
 {
     SCOPED(bytes) event = {0};

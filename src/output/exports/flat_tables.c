@@ -33,6 +33,7 @@ static const char *unit_suffix(enum unit unit)
     return "";
 }
 
+/* True of an empty ending: a unit without a suffix leaves the name as it is. */
 static bool flat_ends_with(const char *text, const char *end)
 {
     size_t length = strlen(text), end_length = strlen(end);
@@ -48,6 +49,9 @@ static bool is_lead_column(const char *key)
     return false;
 }
 
+/* The unit goes into the name, since a plain table has no other place for it: "duration_ns". A
+ * name that has it already stays, and one that is that of a leading column gets a number, as
+ * columns of a table must differ (SQL compares them without case). */
 const char *flat_column_name(struct arena *arena, const struct column *column, bool is_of_overview)
 {
     const char *suffix = unit_suffix(column->unit);

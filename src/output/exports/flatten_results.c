@@ -20,7 +20,8 @@ struct growing_table {
     struct flat_table *table;
 };
 
-/* The first two cells of a row: the index of the trace, and its rank where that is known. */
+/* The first two cells of a row: the index of the trace, and its rank where that is known. Rows
+ * that are of all traces (problems, the overview) leave both cells empty: they refer to none. */
 static void flat_name_trace(struct value *cells, const struct results *results, size_t trace)
 {
     if (trace == SIZE_MAX) /* of all of them */
@@ -56,7 +57,8 @@ static struct value *flat_facts_new_row(struct growing_table *growing)
     return &table->cells[table->row_count++ * table->column_count];
 }
 
-/* NULL is no text. */
+/* NULL is no text. Names in a trace may hold bytes that are no UTF-8, which SQLite takes and
+ * pandas does not read. */
 static struct value text_cell(const struct growing_table *growing, const char *text)
 {
     return text ? value_text(utf8_repaired(&growing->flat->arena, text)) : value_none();
@@ -131,7 +133,8 @@ static void flat_facts_add_numbers(struct fact_tables *facts, const struct secti
     }
 }
 
-/* "idle_data idle_python"; NULL where there is no price. */
+/* "idle_data idle_python"; NULL where there is no price. Sized first, then filled: snprintf
+ * never cuts. */
 static const char *joined_accounts(struct arena *arena, const struct advice_estimate *estimate)
 {
     size_t size = 1, used = 0;
@@ -148,7 +151,7 @@ static const char *joined_accounts(struct arena *arena, const struct advice_esti
     return text;
 }
 
-/* "3 4 5"; likewise. */
+/* "3 4 5"; likewise. 21 is the longest 64-bit number with its space. */
 static const char *joined_steps(struct arena *arena, const struct advice_estimate *estimate)
 {
     size_t size = estimate->step_count * 21 + 1, used = 0;
@@ -218,7 +221,9 @@ static void flat_facts_add_findings(struct fact_tables *facts, const char *secti
                                      trace == SIZE_MAX)))                             \
     FACT("needs", UNIT_TEXT, text_cell(&facts->not_known, table->cells[i].text))
 
-/* Cells that are not known: by the table's name, the row within its trace, and the column. */
+/* Cells that are not known: by the table's name, the row within its trace, and the column. Empty
+ * cells of the tables lose why they are empty; it is kept here, by the name that the column has
+ * there. */
 static void add_unknown_cells(struct fact_tables *facts, const struct section *section,
                               const struct table *table, size_t trace)
 {
@@ -260,7 +265,8 @@ static void open_tables(struct fact_tables *facts, struct flat_tables *flat)
         UNKNOWN_FACTS);
 }
 
-/* Adds the tables traces, numbers, findings and not_known to `flat`, which has room for them. */
+/* Adds the tables traces, numbers, findings and not_known to `flat`, which has room for them.
+ * Problems first, which are of no trace; then the overview, then traces in their order. */
 static void flatten_facts(struct flat_tables *flat, const struct results *results)
 {
     struct fact_tables facts = {.results = results};
@@ -298,6 +304,7 @@ struct flattening {
     size_t group_count;
 };
 
+/* Without case, as SQL compares names. */
 static size_t flat_column_of(const struct flat_table *table, const char *name)
 {
     size_t i = 0;
@@ -309,6 +316,7 @@ static size_t flat_column_of(const struct flat_table *table, const char *name)
 
 /* ---- which tables there are ------------------------------------------------------------------ */
 
+/* Linear in some tens of tables. */
 static struct source_group *flat_group_of(struct flattening *work, const char *section,
                                           const char *key)
 {
@@ -333,6 +341,7 @@ static void add_tables_of(struct flattening *work, const struct section *section
                    (struct source_table){section->tables[i], trace});
 }
 
+/* The tables of the overview come first, and each table is where it was first seen. */
 static void find_groups(struct flattening *work)
 {
     const struct results *results = work->results;
@@ -393,6 +402,8 @@ static struct value clean_cell(struct flattening *work, struct value cell)
     return cell.unit == UNIT_NOT_KNOWN ? value_none() : cell;
 }
 
+/* Places of columns are looked up once for a table, not for each cell. Cells that a rank lacks
+ * keep the zero of the arena, which is UNIT_NONE: empty. */
 static void flat_add_rows(struct flattening *work, struct flat_table *flat,
                           const struct source_table *source)
 {
@@ -414,6 +425,7 @@ static void flat_add_rows(struct flattening *work, struct flat_table *flat,
     }
 }
 
+/* Room for all rows of all ranks is counted first: cells are one block. */
 static void flatten_group(struct flattening *work, const struct source_group *group)
 {
     struct flat_table *flat = &work->flat->tables[work->flat->count++];
@@ -433,6 +445,7 @@ static void flatten_group(struct flattening *work, const struct source_group *gr
         flat_add_rows(work, flat, &group->sources[i]);
 }
 
+/* Facts need four tables beside the groups, whose number is known once they are found. */
 void flatten_results(struct flat_tables *flat, const struct results *results)
 {
     struct flattening work = {.flat = flat, .results = results};

@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+/* A number that is not known is left out rather than null: importers take null for a value of
+ * a series. Rank and time are always there, null where not known, so that all lines have them. */
 static void write_step(FILE *output, const struct rank_results *rank,
                        const struct step_scalars *scalars, const struct scalar_step *step)
 {
@@ -33,6 +35,7 @@ static void write_step(FILE *output, const struct rank_results *rank,
     json_end_object(&json);
 }
 
+/* Of any rank: a run of which one trace has steps is told by steps. */
 static bool jsonl_has_steps(const struct results *results)
 {
     for (size_t i = 0; i < results->rank_count; i++)

@@ -27,14 +27,19 @@ static void lay_half(struct laying *laying, const struct event *event, uint32_t 
                                          lane, is_end, laying->halves->count});
 }
 
-/* Ends what ends at the time or before. */
+/* Ends what ends at the time or before. The innermost first, as a stack ends; of events that end
+ * together, too. */
 static void close_slices_until(struct laying *laying, struct open_lane *lane, int64_t time_ns)
 {
     while (lane->depth > 0 && event_end_ns(lane->events[lane->depth - 1]) <= time_ns)
         lay_half(laying, lane->events[--lane->depth], lane->lane, true);
 }
 
-/* The first lane of the track in which the event nests. */
+/* The first lane of the track in which the event nests. Perfetto's slices of a track must nest,
+ * and events of a stream may overlap (graphs, copies of two engines). First fit: the first lane
+ * in which the event ends no later than the one it lies in; a new one where there is none. Every
+ * lane is closed up to the event's start first, so that its innermost open event is one that
+ * reaches beyond that. */
 static struct open_lane *lane_for(struct laying *laying, uint32_t track, const struct event *event)
 {
     for (uint32_t i = 0; i < laying->open_count; i++) {
@@ -50,7 +55,9 @@ static struct open_lane *lane_for(struct laying *laying, uint32_t track, const s
     return &laying->open[laying->open_count - 1];
 }
 
-/* Events by start, the longest first of those that start together. */
+/* Events by start, the longest first of those that start together. Ends are laid when something
+ * after them comes, so that halves are not in order of time over lanes: they are sorted at the
+ * end. */
 static void lay_track(struct laying *laying, uint32_t track, const struct event *const *events,
                       size_t count)
 {
@@ -71,6 +78,8 @@ static void lay_track(struct laying *laying, uint32_t track, const struct event 
     laying->open_count = 0;
 }
 
+/* The longest of those that start together is the outer one; the place in memory makes it
+ * total. */
 static int nesting_order(const void *left, const void *right)
 {
     const struct event *a = *(const struct event *const *)left;
@@ -83,6 +92,8 @@ static int nesting_order(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+/* By time, then in the order of laying: an end before a begin at the same moment, where the
+ * first slice is over, and the outer begin before the inner. */
 static int half_order(const void *left, const void *right, void *nothing)
 {
     const struct packet_half *a = left;
@@ -94,7 +105,8 @@ static int half_order(const void *left, const void *right, void *nothing)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Device events of each track, one track behind the other: first[track] is where they begin. */
+/* Device events of each track, one track behind the other: first[track] is where they begin. A
+ * counting sort: count, sum, place. It keeps the order within a track, and is linear. */
 static const struct event **device_events_by_track(const struct trace *trace, size_t *first)
 {
     size_t total = (size_t)trace->device_count + trace->device_note_count;
@@ -120,6 +132,8 @@ static const struct event **device_events_by_track(const struct trace *trace, si
     return events;
 }
 
+/* Events of the host lie in the trace by track and nest already, in the order that lay_track
+ * needs. */
 static void lay_host(struct laying *laying, const struct trace *trace, uint32_t index)
 {
     const struct track *track = &trace->tracks[index];

@@ -85,11 +85,14 @@ static void packet_end(struct packet_writer *writer)
     packet_empty(&writer->packet);
 }
 
+/* Two for each trace: interned names and relative times are those of a sequence, and our own
+ * tracks use neither. */
 static uint64_t sequence_number(const struct packet_writer *writer, bool is_own)
 {
     return 1 + 2 * (uint64_t)writer->place->index + is_own;
 }
 
+/* Ids of tracks are of the whole file: the number of the trace is in the upper half. */
 static uint64_t lane_id(const struct packet_writer *writer, uint64_t lane)
 {
     return ((uint64_t)writer->place->index << 32) + 1 + lane;
@@ -97,6 +100,8 @@ static uint64_t lane_id(const struct packet_writer *writer, uint64_t lane)
 
 /* ---- interned texts ------------------------------------------------------------------------- */
 
+/* A text is written once for a sequence and then named by its number. The number is taken when
+ * the text is first used, in the packet that uses it, so that a reader has it in time. */
 static uint32_t intern(struct packet_writer *writer, enum interned_kind kind, uint32_t string,
                        const char *text)
 {
@@ -112,6 +117,8 @@ static uint32_t intern(struct packet_writer *writer, enum interned_kind kind, ui
     return *number;
 }
 
+/* Names of our own have a pool beside the trace's; both number into one table of the kind,
+ * which has room for OWN_TEXTS_MAX of them behind the trace's. */
 static uint32_t intern_own(struct packet_writer *writer, enum interned_kind kind, const char *text)
 {
     uint32_t string = string_pool_add(&writer->texts, text, strlen(text));
@@ -127,7 +134,8 @@ static uint32_t intern_text(struct packet_writer *writer, enum interned_kind kin
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-/* Begins one, whose value is then added to `inner`. */
+/* Begins one, whose value is then added to `inner`. The name is interned before the argument is
+ * begun, for interning uses `part`, and the argument `inner`. */
 static void argument_begin(struct packet_writer *writer, const char *name)
 {
     uint32_t number = intern_own(writer, KIND_ARGUMENT_NAME, name);
@@ -179,6 +187,7 @@ static void add_json(struct packet_writer *writer, const char *name, const char 
     argument_end(writer);
 }
 
+/* Grids and blocks have up to three dimensions; -1 ends them. */
 static void add_triple(struct packet_writer *writer, const char *name, const int32_t numbers[3])
 {
     char text[48];
@@ -249,7 +258,8 @@ static const char *category_of_event(const struct packet_writer *writer, const s
                : categories[event->kind];
 }
 
-/* Both ends of an arrow have one number: that of the call. */
+/* Both ends of an arrow have one number: that of the call. The id of a flow is that of the call,
+ * which may launch several kernels: all of them are at the end of its arrows. */
 static void add_flow(struct packet_writer *writer, const struct event *event)
 {
     const struct trace *trace = writer->trace;
@@ -286,6 +296,9 @@ static void add_begin(struct packet_writer *writer, const struct event *event)
     add_flow(writer, event);
 }
 
+/* Times count from the packet before (an incremental clock), which takes a byte or two instead
+ * of eight. So packets of this sequence must be written in order of time, which sorting the
+ * halves has done. */
 static void write_half(struct packet_writer *writer, const struct packet_half *half)
 {
     int64_t time_ns = half->time_ns + writer->shift_ns;
@@ -309,7 +322,8 @@ static void write_half(struct packet_writer *writer, const struct packet_half *h
 
 /* ---- tracks --------------------------------------------------------------------------------- */
 
-/* A number as written, which the system would give to a process or thread; -1 where it is none. */
+/* A number as written, which the system would give to a process or thread; -1 where it is none.
+ * Written back and compared: "007" or "7 " are names and no numbers of a process. */
 static int64_t number_of_text(const struct packet_writer *writer, uint32_t string)
 {
     const char *text = trace_text(writer->trace, string);
@@ -329,6 +343,9 @@ static void add_track_number(struct bytes *part, int64_t pid, int64_t tid)
         protobuf_integer(part, 2, tid);
 }
 
+/* A lane whose thread has a number is shown in its process by Perfetto itself; others are
+ * children of a track that stands for the process, whose id has a bit that no lane has. A
+ * stream that has no number must not get one. */
 static void write_packet_lane(struct packet_writer *writer, uint32_t lane,
                               const struct track *track)
 {
@@ -386,6 +403,7 @@ static void write_process(struct packet_writer *writer, const struct track *trac
     packet_end(writer);
 }
 
+/* A process is described once, before its lanes. */
 static void write_tracks(struct packet_writer *writer, const struct perfetto_halves *halves)
 {
     const struct trace *trace = writer->trace;
@@ -413,6 +431,9 @@ static void packet_add_clock(struct packet_writer *writer, int64_t clock, int64_
     protobuf_message(&writer->part, 1, &writer->inner);
 }
 
+/* Perfetto takes no negative time: all are moved so that the first is 0, where it was
+ * negative. One snapshot ties the three clocks: boot time, the time of day, and our own
+ * incremental one, which the defaults of the sequence then name for all packets. */
 static void write_clocks(struct packet_writer *writer, int64_t first_ns)
 {
     const struct trace *trace = writer->trace;
@@ -454,6 +475,7 @@ static void write_own_track(struct packet_writer *writer, int64_t track, const c
     packet_end(writer);
 }
 
+/* Of a sequence without interned names or an incremental clock: steps and accounts are few. */
 static void write_own_half(struct packet_writer *writer, int64_t track, int64_t time_ns,
                            const char *name)
 {
@@ -471,6 +493,7 @@ static void write_own_half(struct packet_writer *writer, int64_t track, int64_t 
     packet_end(writer);
 }
 
+/* Each begin is followed by its end: pieces of the ledger do not overlap. */
 static void write_ledger(struct packet_writer *writer, const struct ledger *ledger)
 {
     struct account_pieces pieces = {0};
@@ -526,7 +549,9 @@ static void header_add_devices(struct packet_writer *writer)
     free(text);
 }
 
-/* As the header of torch.profiler's JSON, which our reader takes. */
+/* As the header of torch.profiler's JSON, which our reader takes. What the JSON of
+ * torch.profiler says of the run, as arguments of an instant of our own: reading the export back
+ * gives the same run. */
 static void write_header(struct packet_writer *writer)
 {
     const struct run_facts *facts = &writer->trace->facts;
@@ -567,6 +592,7 @@ static void write_header(struct packet_writer *writer)
 
 /* ---- a trace -------------------------------------------------------------------------------- */
 
+/* Which calls have an arrow is known only from the other side. */
 static void mark_launches(struct packet_writer *writer)
 {
     const struct trace *trace = writer->trace;
@@ -590,6 +616,8 @@ static void packet_writer_clear(struct packet_writer *writer)
     free(writer->launches);
 }
 
+/* Clocks first, then our own process, whose name in the first bytes tells that the file is an
+ * export. */
 void perfetto_write_trace(FILE *output, const struct trace *trace, const struct ledger *ledger,
                           const struct perfetto_place *place)
 {

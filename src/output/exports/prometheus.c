@@ -50,7 +50,10 @@ static void prometheus_write_label(FILE *output, const char *name, const char *v
     (void)fputc('"', output);
 }
 
-/* Another trace is of this rank, too, or none tells its rank: only the file tells them apart. */
+/* Another trace is of this rank, too, or none tells its rank: only the file tells them apart.
+ * Two series of the same labels are an error to Prometheus, so that the file is a label where
+ * ranks do not tell traces apart, and only there: its path would make a new series with every
+ * run. */
 static bool needs_file(const struct results *results, size_t index)
 {
     if (results->ranks[index].rank < 0)
@@ -73,6 +76,7 @@ static void write_rank_labels(FILE *output, const struct results *results, size_
     }
 }
 
+/* Help and type once for a metric, before its first sample, and not at all without one. */
 static void prometheus_begin(struct metric_output *metric)
 {
     if (!metric->is_begun)
@@ -95,7 +99,7 @@ static void prometheus_write_sample(struct metric_output *metric, const char *su
     (void)fprintf(metric->output, "} %s\n", exact_real(number).text);
 }
 
-/* In base units. */
+/* In base units. Prometheus' conventions: seconds and bytes, no prefixes. */
 static double base_number(const struct value *value)
 {
     return value->unit == UNIT_TIME_NS ? value_as_real(value) / 1e9 : value_as_real(value);
@@ -128,7 +132,9 @@ static const char *label_at(const struct table *table, size_t row, enum metric l
 }
 
 /* The sum over rows `first` and on that share its label; of a row that an earlier one has counted
- * none. */
+ * none. Rows with the same label are one sample. The first of them sums all; a later one finds
+ * an earlier with its label and gives none. Quadratic in the rows of a table, which are some
+ * hundreds. */
 static bool prometheus_sum_rows(const struct table *table, size_t first,
                                 const struct rows_metric *line, double *sum)
 {
@@ -180,6 +186,8 @@ static double column_seconds(const struct table *table, size_t column)
     return (double)sum_ns / 1e9;
 }
 
+/* A counter, since time of accounts only grows with the steps recorded; the accounts sum to
+ * the steps, so that shares can be taken in a query. */
 static void prometheus_write_accounts(FILE *output, const struct results *results)
 {
     struct metric_output metric = {
@@ -201,6 +209,7 @@ static void prometheus_write_accounts(FILE *output, const struct results *result
     }
 }
 
+/* A summary with its quantiles 0 and 1 as least and most. */
 static void write_step_times(FILE *output, const struct results *results)
 {
     static const struct {
@@ -287,7 +296,9 @@ static void write_infos(FILE *output, const struct results *results)
 /* Rows that nothing is told below of, or that are of depth 1: each second is in one of them. */
 enum account_rows { ROWS_OF_DEPTH_1, ROWS_WITHOUT_PARTS };
 
-/* Has the row parts below it whose time is known? */
+/* Has the row parts below it whose time is known? Rows of a table lie in the order of a tree
+ * walked from the root, so that what is below a row follows it, deeper, up to the next that is
+ * not. */
 static bool prometheus_has_parts(const struct table *table, size_t row, enum metric metric)
 {
     for (size_t i = row + 1; i < table->row_count && table->depths[i] > table->depths[row]; i++) {
@@ -306,6 +317,8 @@ struct job_table {
     double factor; /* to base units */
 };
 
+/* Either all rows of depth 1 or all leaves: both are a partition, so that samples sum to the
+ * whole and nothing counts twice. */
 static void write_job_table(FILE *output, const struct results *results,
                             const struct job_table *line)
 {

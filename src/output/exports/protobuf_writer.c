@@ -6,6 +6,7 @@
 
 enum wire_type { WIRE_VARINT = 0, WIRE_64_BITS = 1, WIRE_LENGTH = 2 };
 
+/* Field number and type in one number (protobuf.dev, "Encoding"). */
 static void append_key(struct bytes *message, unsigned field, enum wire_type type)
 {
     bytes_add_varint(message, (uint64_t)field << 3 | type);
@@ -28,6 +29,7 @@ void protobuf_double(struct bytes *message, unsigned field, double number)
     bytes_add_fixed(message, bits, sizeof bits);
 }
 
+/* A repeated field of one element, packed, as TensorFlow writes the values of a tensor. */
 void protobuf_packed_float(struct bytes *message, unsigned field, float number)
 {
     uint32_t bits;

@@ -61,6 +61,8 @@ struct table_statements {
     char *insert;
 };
 
+/* Names of tables and columns are ours and hold no quotation marks. Every table refers to
+ * `traces` by its number, so that queries may join. */
 static struct table_statements statements_of(const struct flat_table *table)
 {
     struct table_statements statements;
@@ -88,6 +90,8 @@ static struct table_statements statements_of(const struct flat_table *table)
     return statements;
 }
 
+/* SQLITE_STATIC: the text lives until the statement has run. Not finite numbers become NULL,
+ * which is what sqlite3_bind_double makes of NaN. */
 static void bind(sqlite3_stmt *statement, int index, const struct value *cell)
 {
     if (cell->unit == UNIT_TEXT)
@@ -100,6 +104,8 @@ static void bind(sqlite3_stmt *statement, int index, const struct value *cell)
         sqlite3_bind_double(statement, index, cell->real);
 }
 
+/* One prepared statement for all rows, and all of it in one transaction: a statement compiled
+ * for each row, or a transaction for each, would cost many times as much. */
 static bool insert_rows(const struct database *database, const struct flat_table *table,
                         const char *sql, struct error *error)
 {
@@ -128,6 +134,8 @@ static bool sqlite_add_table(const struct database *database, const struct flat_
     return is_done;
 }
 
+/* user_version and application_id are in the file's header, by which content_of_file knows it
+ * again. */
 static bool add_all(const struct database *database, const struct flat_tables *flat,
                     struct error *error)
 {
@@ -150,6 +158,8 @@ static bool add_all(const struct database *database, const struct flat_tables *f
     return is_done && sqlite_run(database, "COMMIT", error);
 }
 
+/* Made in memory and then written as an image: SQLite writes only to files that it opens
+ * itself, while the output may be standard output, or a file that must only appear whole. */
 static bool write_sqlite(FILE *output, const struct export_content *content, struct error *error)
 {
     __attribute__((cleanup(database_clear))) struct database database = {0};

@@ -48,7 +48,8 @@ static bool is_of_step(const struct table *table, size_t row, int64_t number)
 }
 
 /* The row of `table` that is about step `number`; row_count where there is none. `hint`: where it
- * is, as a rule. */
+ * is, as a rule. Tables of steps have the same order as a rule, so that the hint is right and
+ * all of it is linear. */
 static size_t row_of_step(const struct table *table, int64_t number, size_t hint)
 {
     size_t row;
@@ -63,6 +64,8 @@ static size_t row_of_step(const struct table *table, int64_t number, size_t hint
 
 /* ---- as they stand in a table ---------------------------------------------------------------- */
 
+/* A column whose total is not known has numbers that mean nothing alone (tokens without a
+ * model): then the series is left out. */
 static void add_plain(struct gathering *work, const struct plain_scalar *plain)
 {
     struct metric_column column = metric_column(work->rank, plain->metric);
@@ -96,6 +99,8 @@ static const char *step_scalars_joined(struct gathering *work, const char *first
     return text;
 }
 
+/* A column of the table of steps whose key is that of a line of the ledger: whatever accounts
+ * there are, none is named here. */
 bool is_account_column(const struct rank_results *rank, const struct column *column)
 {
     struct metric_column accounts = metric_column(rank, METRIC_LEDGER_ACCOUNT);
@@ -117,6 +122,7 @@ static bool has_time(const struct table *table, size_t column)
     return false;
 }
 
+/* Two series: milliseconds tell what a step costs, shares compare steps of different length. */
 static void step_scalars_add_account(struct gathering *work, size_t column)
 {
     const struct column *account = &work->steps->columns[column];
@@ -145,7 +151,9 @@ static void step_scalars_add_accounts(struct gathering *work)
 
 /* ---- what is worked out from several columns ------------------------------------------------- */
 
-/* The share of a step's time that some columns sum to. */
+/* The share of a step's time that some columns sum to. MFU counts the model's FLOPs, HFU those
+ * that were executed, recomputed and unneeded ones included (PaLM, appendix B): each as its time
+ * at the peak over the step's time. */
 static void step_scalars_add_utilization(struct gathering *work, enum metric total, const char *tag,
                                          const enum metric metrics[])
 {
@@ -168,6 +176,7 @@ static void step_scalars_add_utilization(struct gathering *work, enum metric tot
     }
 }
 
+/* Left out where no step's count is known. */
 static void add_rate(struct gathering *work, enum metric metric, const char *tag)
 {
     size_t series;
@@ -191,6 +200,7 @@ static void add_rate(struct gathering *work, enum metric metric, const char *tag
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
+/* NAN is "not known" in every cell until something fills it. */
 static void step_scalars_add_steps(struct gathering *work)
 {
     struct step_scalars *scalars = work->scalars;
@@ -213,6 +223,7 @@ static void step_scalars_add_steps(struct gathering *work)
     }
 }
 
+/* Capacity: each plain one, two for each account column, four that are worked out. */
 void find_step_scalars(struct step_scalars *scalars, const struct rank_results *rank)
 {
     static const enum metric model[] = {METRIC_STEP_MODEL_TIME, NO_METRIC};

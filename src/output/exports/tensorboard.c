@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* In front of the names of a rank's files, among several: "rank3/", or what the label leaves as a
- * name of a folder. free() it. */
+ * name of a folder. free() it. The last byte is the slash, and stays. */
 static char *run_folder(const struct results *results, size_t index)
 {
     const struct rank_results *rank = &results->ranks[index];
@@ -29,7 +29,9 @@ static char *run_folder(const struct results *results, size_t index)
     return name;
 }
 
-/* The same trace writes the same file again; "tfevents" is what TensorBoard looks for in names. */
+/* The same trace writes the same file again; "tfevents" is what TensorBoard looks for in names.
+ * The time in the name is that of the run, and not of the export: writing the same trace once
+ * more replaces the file, where a new name would show its steps twice. */
 static char *event_name(const char *folder, const struct rank_results *rank)
 {
     struct value number =

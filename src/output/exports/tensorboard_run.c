@@ -39,7 +39,9 @@ double tensorboard_run_start(const struct rank_results *rank)
 
 /* ---- scalars --------------------------------------------------------------------------------- */
 
-/* The accounts one on top of the other, so that lines of them fill the step. */
+/* The accounts one on top of the other, so that lines of them fill the step. TensorBoard draws
+ * lines only: sums up to each account, drawn one over the other, are the borders of a stack. Two
+ * digits in front of the names keep their order. */
 static void add_stacked(struct bytes *summary, const struct step_scalars *scalars,
                         const struct scalar_step *step, bool is_first)
 {
@@ -60,6 +62,8 @@ static void add_stacked(struct bytes *summary, const struct step_scalars *scalar
     }
 }
 
+/* The description stands with the first value of a tag; what is not finite is left out, for
+ * TensorBoard draws a NaN as a mark of its own. */
 static void add_scalars(FILE *output, const struct step_scalars *scalars)
 {
     bool *is_described = require_memory(calloc(scalars->series_count + 1, sizeof *is_described));
@@ -132,7 +136,9 @@ static void add_as_code(struct bytes *summary, const char *tag, const char *text
     arena_clear(&arena);
 }
 
-/* Text of a trace in Markdown: what would be markup there is taken for what it is. */
+/* Text of a trace in Markdown: what would be markup there is taken for what it is. Markdown
+ * takes a backslash before any punctuation as that character (CommonMark, "Backslash escapes");
+ * '<' and '&' would begin markup all the same. A newline would end the list. */
 static void tensorboard_run_write_escaped(FILE *stream, const char *text)
 {
     struct arena arena = {0};
@@ -228,6 +234,8 @@ static void add_number_setting(struct setting_list *list, const char *name, stru
         setting->number = value_as_real(&value);
 }
 
+/* As hyperparameters, so that runs on several devices and models stand in one table beside MFU
+ * and step time. */
 static void add_settings(struct bytes *summary, const struct rank_results *rank)
 {
     static const char *const metrics[] = {"mfu", "step_time_ms", "tokens_per_second", NULL};
@@ -251,6 +259,7 @@ static void add_settings(struct bytes *summary, const struct rank_results *rank)
     arena_clear(&list.arena);
 }
 
+/* All that is of the run and not of a step goes with the first step, in one event. */
 void tensorboard_add_run(FILE *output, const struct rank_results *rank, const char *report)
 {
     SCOPED(step_scalars) scalars = {0};

@@ -56,6 +56,8 @@ static void tensorboard_summary_add_value(struct bytes *summary, const char *tag
     protobuf_message(summary, SUMMARY_VALUE, &value);
 }
 
+/* A scalar is a tensor without dimensions; an empty shape has to be there all the same, for
+ * without it the rank would be unknown. */
 void summary_add_scalar(struct bytes *summary, const char *tag, double number,
                         const char *description)
 {
@@ -144,6 +146,7 @@ static void add_hparams_value(struct bytes *summary, const char *tag, unsigned f
     tensorboard_summary_add_value(summary, tag, &reader, &tensor);
 }
 
+/* Every setting is declared, known or not: the table has the same columns for all runs. */
 static void make_experiment(struct bytes *experiment, const struct hyperparameter *settings,
                             size_t count, const char *const *metric_tags)
 {
@@ -165,6 +168,7 @@ static void make_experiment(struct bytes *experiment, const struct hyperparamete
     }
 }
 
+/* Values of one run: those that are not known are not in the map. */
 static void make_session_start(struct bytes *session, const struct hyperparameter *settings,
                                size_t count)
 {
@@ -184,6 +188,8 @@ static void make_session_start(struct bytes *session, const struct hyperparamete
     }
 }
 
+/* Three values by the plugin's own tags: what there is, where this run begins with which
+ * settings, and that it ended well; without the last TensorBoard shows it as running. */
 void summary_add_hyperparameters(struct bytes *summary, const struct hyperparameter *settings,
                                  size_t count, const char *const *metric_tags)
 {

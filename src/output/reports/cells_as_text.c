@@ -48,6 +48,7 @@ static const struct value *cells_as_text_cell_of(const struct table *table, size
     return &table->cells[row * table->column_count + column];
 }
 
+/* The first that lacks something speaks for the column. */
 const char *column_needs(const struct table *table, size_t column)
 {
     for (size_t row = 0; row < table->row_count; row++) {
@@ -60,7 +61,8 @@ const char *column_needs(const struct table *table, size_t column)
 /* Less than this is "0.0 %": a column that would be all of that gets more decimals. */
 static const double NOTHING_TO_SEE = 0.0005;
 
-/* It is for people, and something stands in it that is not "not known". */
+/* It is for people, and something stands in it that is not "not known". A column of empty cells
+ * and "not known" only is left out of the table and named below it. */
 static bool holds_something(const struct table *table, size_t column)
 {
     if (table->columns[column].priority >= PRIORITY_FOR_PROGRAMS)
@@ -103,7 +105,8 @@ static double cells_as_text_largest_of(const struct table *table, size_t column,
     return largest;
 }
 
-/* Digits behind the point with which all numbers of the column read well. */
+/* Digits behind the point with which all numbers of the column read well. One number of decimals
+ * for all of a column, or points would not stand below each other. */
 static int decimals_of_numbers(const struct table *table, size_t column)
 {
     double largest = cells_as_text_largest_of(table, column, UNIT_NUMBER);
@@ -118,7 +121,8 @@ static int decimals_of_numbers(const struct table *table, size_t column)
 }
 
 /* Microseconds get the digits that say something: none where all are whole, as in traces that count
- * in them. */
+ * in them. Recorders that count in microseconds give whole ones: three zeros behind each say
+ * nothing. */
 static struct unit_scale time_scale_of(const struct table *table, size_t column, double largest_ns)
 {
     struct unit_scale scale = time_scale(largest_ns < 9e18 ? (int64_t)largest_ns : INT64_MAX);
@@ -135,6 +139,9 @@ static struct unit_scale time_scale_of(const struct table *table, size_t column,
     return scale;
 }
 
+/* The scale fits the largest of the column, and all share it, since numbers of a column are
+ * compared by their length. Counts and bytes are written each by itself, for they span more
+ * than one scale can show. */
 static struct column_scale scale_of(const struct table *table, size_t column)
 {
     enum unit unit = table->columns[column].unit;
@@ -221,6 +228,10 @@ struct waterfall {
     double left[WATERFALL_DEPTH_MAX + 2]; /* no bar of the depth begins before this */
 };
 
+/* Rows of the ledger fill the row above them from right to left, as what is taken off the
+ * whole. next_end[depth] is where the next bar of that depth ends; a row opens the range in
+ * which those below it go. A negative part has no length. Rounding may leave a bar a little
+ * over the left end, and there it is stopped. */
 static double waterfall_start(struct waterfall *fall, int depth, double fraction)
 {
     int at = depth < WATERFALL_DEPTH_MAX ? depth : WATERFALL_DEPTH_MAX;
@@ -264,6 +275,7 @@ static bool cells_as_text_has_bar(const struct column *column)
     return column->bar != BAR_NONE && column->unit == UNIT_FRACTION;
 }
 
+/* Counted first, then converted: a column with a bar takes two. */
 struct page_table table_as_text(struct arena *arena, const struct table *table, bool use_unicode)
 {
     struct conversion conversion = {.arena = arena, .from = table, .use_unicode = use_unicode};

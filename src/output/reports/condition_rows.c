@@ -24,6 +24,7 @@ static const char *text_at(const struct table *table, size_t row, const char *co
     return value.unit == UNIT_TEXT ? value.text : "";
 }
 
+/* Any state but the two that decide leaves it open, one that a newer program writes included. */
 struct condition_row condition_row_at(const struct rank_results *rank, size_t index)
 {
     const struct table *table = conditions_of(rank);

@@ -95,6 +95,8 @@ static const char *deepspeed_rows_text_of(const struct value *value, const char 
     return value && value->unit == UNIT_TEXT ? value->text : otherwise;
 }
 
+/* DeepSpeed profiles one step and prints what it took; sums over several steps are divided by
+ * their number. Its flops hold elementwise operations, its MACs do not. */
 static struct deepspeed_row read_row(const struct table *table, size_t row, double steps)
 {
     const struct value *parameters = cell(table, row, "parameters");
@@ -119,7 +121,8 @@ static struct deepspeed_row read_row(const struct table *table, size_t row, doub
     return result;
 }
 
-/* False where the results have no modules. */
+/* False where the results have no modules. Only rows that are modules: DeepSpeed has no line for
+ * what runs outside. */
 static bool deepspeed_rows_read(struct deepspeed_rows *rows, const struct section *section)
 {
     const struct table *table = modules_table(section);
@@ -179,7 +182,8 @@ static double model_parallel_size(const struct section *section)
     return deepspeed_real(section, "tensor_parallel_size", 1);
 }
 
-/* What the forward of all outermost modules comes to. */
+/* What the forward of all outermost modules comes to. A model may have several outermost
+ * modules, of which DeepSpeed would see one; parameters are known if any root's are. */
 static struct deepspeed_row sum_of_roots(const struct deepspeed_rows *rows)
 {
     struct deepspeed_row sum = {.parameters = -1};
@@ -229,7 +233,9 @@ static void write_forward(FILE *output, const struct section *section,
                deepspeed_number(deepspeed_rate(all->flops, all->seconds), "FLOPS").text);
 }
 
-/* What DeepSpeed knows with its engine only. */
+/* What DeepSpeed knows with its engine only. Recomputed forwards are part of the backward, as
+ * DeepSpeed measures it, from the loss to its end. Without a backward in the trace nothing of
+ * this is printed. */
 static void write_rest_of_step(FILE *output, const struct section *section,
                                const struct deepspeed_row *all)
 {
@@ -303,6 +309,8 @@ static struct short_text aggregate_text(double value, enum aggregate what)
     return deepspeed_number(value, what == AGGREGATE_MACS ? "MACs" : "s");
 }
 
+/* By class within a depth, as DeepSpeed's aggregated profile sums; linear look-up, for a model
+ * has tens of classes. */
 static size_t sum_classes(struct class_sum *sums, const struct deepspeed_rows *rows, int depth,
                           enum aggregate what)
 {
@@ -332,7 +340,8 @@ struct top_list {
     struct class_sum *sums; /* room for all classes */
 };
 
-/* {'Linear': '8.32 K', 'ReLU': '0'} */
+/* {'Linear': '8.32 K', 'ReLU': '0'} DeepSpeed prints a Python dict: its quotation marks and
+ * commas are kept for programs that read them. */
 static void write_top(FILE *output, const char *title, const struct top_list *list, int depth,
                       enum aggregate what)
 {
@@ -417,7 +426,8 @@ static void write_inside(FILE *output, const struct deepspeed_row *row, int inde
 }
 
 /* A module as print(model) writes it: those without others inside on one line. A ModuleList prints
- * itself in its own way, without figures. */
+ * itself in its own way, without figures. Follows print(model): a module with children or with
+ * settings of several lines is opened and closed on lines of its own. */
 static void write_module(FILE *output, const struct deepspeed_row *row, bool has_children,
                          const struct deepspeed_row *all)
 {
@@ -436,6 +446,8 @@ static void write_module(FILE *output, const struct deepspeed_row *row, bool has
         (void)fprintf(output, "%*s)\n", indent, "");
 }
 
+/* A module is closed after its last descendant: rows are in the order of a walk from the root,
+ * so that going to a lower depth closes all depths between. */
 static void write_detailed(FILE *output, const struct deepspeed_rows *rows,
                            const struct deepspeed_row *all)
 {

@@ -11,6 +11,7 @@ struct magnitude {
     const char *prefix;
 };
 
+/* Its own steps: down to "m" for thousandths, all smaller in "u". 0 has no prefix. */
 static struct magnitude magnitude_of(double number)
 {
     static const struct magnitude magnitudes[] = {{1e12, "T"}, {1e9, "G"}, {1e6, "M"},
@@ -43,6 +44,8 @@ struct short_text deepspeed_number(double number, const char *suffix)
     return text;
 }
 
+/* Parameters are counted in billions ("B"), everything else in "G"; a space without a prefix
+ * behind it is cut off, as there. */
 struct short_text deepspeed_parameters(double number)
 {
     struct short_text text = deepspeed_number(number, "");
@@ -57,6 +60,8 @@ struct short_text deepspeed_parameters(double number)
     return text;
 }
 
+/* As str(round(x, 2)) in Python writes it: one zero at the end is dropped, the other stays
+ * ("1.0"). */
 struct short_text deepspeed_rounded(double number)
 {
     struct short_text text;

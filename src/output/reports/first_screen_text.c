@@ -47,7 +47,8 @@ static const char *dots(const struct printer *printer)
     return printer->style.use_unicode ? "…" : "...";
 }
 
-/* Whether the first `length` bytes of the text take at most `columns`. */
+/* Whether the first `length` bytes of the text take at most `columns`. In columns, not bytes:
+ * characters of other scripts may be two columns wide, and bytes within a character none. */
 static bool first_screen_text_fits(const struct printer *printer, const char *text, size_t length,
                                    int columns)
 {
@@ -60,7 +61,10 @@ static bool is_inside_character(char byte)
 }
 
 /* Bytes of the longest beginning of `text` that takes at most `columns` and ends at the end of a
- * word; where the first word is wider, as much of it as there is room for, at least a character. */
+ * word; where the first word is wider, as much of it as there is room for, at least a character.
+ * The walk ends at the first byte that does not fit; the last end of a word before it is where
+ * the line breaks. A word that is longer than the line is cut after as many characters as fit,
+ * one at least, or the caller would never go on. */
 static size_t fitting_bytes(const struct printer *printer, const char *text, int columns)
 {
     size_t length = strlen(text), best = 0, end = 1;
@@ -94,7 +98,8 @@ static size_t before_open_number(const char *text, size_t length)
     return begin;
 }
 
-/* The text in at most `columns`, "…" behind it where it is cut. */
+/* The text in at most `columns`, "…" behind it where it is cut. Behind a cut no comma or bracket
+ * stands before the dots. */
 static const char *clipped(const struct printer *printer, const char *text, int columns)
 {
     const char *end = dots(printer);
@@ -114,7 +119,8 @@ static const char *clipped(const struct printer *printer, const char *text, int 
 }
 
 /* Bytes of the longest beginning that takes at most `columns` and ends before one of `ends` that
- * stands in no parentheses and in no quotes; 0 where there is none. */
+ * stands in no parentheses and in no quotes; 0 where there is none. Separators in brackets or
+ * quotes belong to what is quoted. */
 static size_t whole_clauses(const struct printer *printer, const char *text, const char *ends,
                             int columns)
 {
@@ -135,7 +141,9 @@ static size_t whole_clauses(const struct printer *printer, const char *text, con
 }
 
 /* The text in at most `columns`: clauses that have no room are left out, where at least a third of
- * the line stays; a clause that is longer than that is cut. Clauses end at one of `ends`. */
+ * the line stays; a clause that is longer than that is cut. Clauses end at one of `ends`. A
+ * whole clause says something, half a one does not; but a line that is mostly empty says too
+ * little, and then the cut is preferred. */
 static const char *brief(const struct printer *printer, const char *text, const char *ends,
                          int columns)
 {
@@ -150,7 +158,8 @@ static const char *brief(const struct printer *printer, const char *text, const 
 }
 
 /* What to do, in one line: of several things those that have room, of one its parts, and what is
- * said behind a colon goes last. */
+ * said behind a colon goes last. From the strongest separator to the weakest: things to do,
+ * their parts, what is said of them. */
 static const char *advice_text(const struct printer *printer, const char *text)
 {
     static const char *const ends[] = {";", ",", ":"};
@@ -164,7 +173,8 @@ static const char *advice_text(const struct printer *printer, const char *text)
     return brief(printer, text, ends[kind], columns);
 }
 
-/* Writes the text in at most `lines` lines; those after the first begin at `indent`. */
+/* Writes the text in at most `lines` lines; those after the first begin at `indent`. All lines
+ * but the last break at words; what is left is cut. */
 static void put_lines(const struct printer *printer, const char *before, const char *text,
                       int indent, int lines)
 {
@@ -182,7 +192,8 @@ static void put_lines(const struct printer *printer, const char *before, const c
     fprintf(printer->output, "%s\n", clipped(printer, text, printer->width - column));
 }
 
-/* The figures with room between them, none of them broken over two lines. */
+/* The figures with room between them, none of them broken over two lines. Beyond FIGURE_LINES
+ * the rest is left out: the screen has to stay one. */
 static void put_figures(const struct printer *printer, const struct first_screen *screen)
 {
     int column = 0, lines = 1;
@@ -229,6 +240,9 @@ static int wider(int columns, const char *text)
     return first_screen_text_larger(own, columns);
 }
 
+/* Widths are those of the widest cell. What is left of the line is shared: the title gets at
+ * most TITLE_COLUMNS_MAX, but leaves the bar its least; the bar takes the rest. On a very
+ * narrow screen the bar is dropped, as bar_steps tells. */
 static struct chart_layout chart_layout(const struct printer *printer,
                                         const struct screen_chart *chart)
 {
@@ -283,7 +297,8 @@ static const char *bar_color(const struct screen_row *row)
                                                                                     : "\033[36m";
 }
 
-/* Eighths of a column (without Unicode: columns) that the bar has; 0 where there is none. */
+/* Eighths of a column (without Unicode: columns) that the bar has; 0 where there is none. In
+ * eighths of a column: Unicode has blocks of that width, so that a share of 1 % is seen. */
 static int bar_steps(const struct printer *printer, const struct screen_row *row, double largest,
                      int columns)
 {
@@ -320,6 +335,8 @@ static double largest_share(const struct screen_chart *chart)
     return largest;
 }
 
+/* The name of a group stands in its first row only. Nothing is padded behind the last thing of
+ * a line. */
 static void put_row(const struct printer *printer, const struct screen_chart *chart,
                     const struct chart_layout *layout, size_t index)
 {
@@ -376,7 +393,9 @@ static void put_chart(const struct printer *printer, const struct screen_chart *
     fputc('\n', printer->output);
 }
 
-/* "1 waiting for data: 58.7 ms of each step (33.6 %)     1.25-1.50x  high" and what to do. */
+/* "1 waiting for data: 58.7 ms of each step (33.6 %)     1.25-1.50x  high" and what to do. The
+ * estimate and its confidence are columns of their own on the right; without any the text has
+ * the whole line. */
 static void put_finding(const struct printer *printer, const struct screen_finding *finding,
                         size_t number, int estimate_columns)
 {
@@ -439,7 +458,8 @@ static void put_warnings(const struct printer *printer, const struct first_scree
         fprintf(printer->output, "! and %zu more: --all prints them\n", screen->further_warnings);
 }
 
-/* As many of the names, which have commas between them, as have room in `columns`. */
+/* As many of the names, which have commas between them, as have room in `columns`. Names are cut
+ * at a comma, so that each can be typed as it stands. */
 static const char *fitting_names(const struct printer *printer, const char *names, int columns)
 {
     size_t length = strlen(names);
@@ -450,6 +470,8 @@ static const char *fitting_names(const struct printer *printer, const char *name
     return arena_copy_text(printer->arena, names, length);
 }
 
+/* The fixed text around the names is counted: three zeros of arrays are in the sizes, then
+ * blanks and the dot between. */
 static void put_end(const struct printer *printer, const struct first_screen *screen)
 {
     static const char begin[] = "More: ", option[] = "--section ", rest[] = "--html page.html";
@@ -467,6 +489,8 @@ static void put_end(const struct printer *printer, const struct first_screen *sc
     put_code(printer, PLAIN);
 }
 
+/* Each part has its most lines, which bound the whole; a part that has nothing to say leaves no
+ * empty line. */
 void write_first_screen(FILE *output, const struct first_screen *screen, struct text_style style,
                         struct arena *arena)
 {

@@ -90,7 +90,9 @@ static void first_screen_json_write_screen(struct json_writer *json, const char 
     json_end_object(json);
 }
 
-/* An object: "job", of all ranks together, null where there is one; and "ranks", one of each. */
+/* An object: "job", of all ranks together, null where there is one; and "ranks", one of each. A
+ * view of the results without the overview gives the screen of a single rank: the page shows
+ * either, and both are made by the same function as a terminal's. */
 static void write_first_screens(struct json_writer *json, const struct results *results)
 {
     struct results shown = *results;

@@ -9,6 +9,9 @@
 
 enum { NUMBERS_OF_BLOCK_MAX = 5 };
 
+/* Base 128, the low bits first, with the highest bit of a byte for "more follows", as varints
+ * of Protocol Buffers are. It writes without asking for room, which timeline_pack has made for
+ * a whole block. */
 static unsigned char *put_number(unsigned char *at, uint64_t number)
 {
     for (; number >= 0x80; number >>= 7)
@@ -22,6 +25,10 @@ static unsigned char *put_length(unsigned char *at, int64_t length)
     return put_number(at, length > 0 ? (uint64_t)length : 0);
 }
 
+/* Distances instead of times: from the end of the block before, mostly a byte or two. Blocks
+ * may overlap, so that a distance can be negative: zigzag puts the sign into the lowest bit.
+ * Whether a block is a merged one is the lowest bit of its label; only then count and filled
+ * time follow, and only single blocks of a stream have a launch. */
 void timeline_pack(struct packed_row *row, const struct timeline_block *block)
 {
     uint64_t distance = (uint64_t)(block->start_ns - row->end_ns);
@@ -45,7 +52,8 @@ void timeline_pack(struct packed_row *row, const struct timeline_block *block)
     row->count++;
 }
 
-/* Two digits for each twelve bits: [2 * bits]. Pages are written by one thread. */
+/* Two digits for each twelve bits: [2 * bits]. Pages are written by one thread. Filled at the
+ * first use; the last byte tells whether it is. */
 static const char *digit_pairs(void)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -58,6 +66,7 @@ static const char *digit_pairs(void)
     return pairs;
 }
 
+/* Two look-ups for three bytes instead of four: a page has megabytes of this. */
 static char *put_four(char *out, const char *pairs, const unsigned char three[3])
 {
     uint32_t group = (uint32_t)three[0] << 16 | (uint32_t)three[1] << 8 | three[2];
@@ -67,6 +76,8 @@ static char *put_four(char *out, const char *pairs, const unsigned char three[3]
     return out + 4;
 }
 
+/* RFC 4648, with '=' for what the last group has too few. Base64 grows by a third, and needs
+ * no escaping in JSON or markup. */
 static void write_base64(struct json_writer *json, const char *key, const struct bytes *packed)
 {
     const char *pairs = digit_pairs();
@@ -88,6 +99,8 @@ static void write_base64(struct json_writer *json, const char *key, const struct
     free(text);
 }
 
+/* A row comes packed, where the timeline packed its blocks as it made them, or as blocks: both
+ * give the same bytes. */
 static void add_row(struct bytes *packed, const struct timeline_row *row, bool is_stream)
 {
     struct packed_row own = {.has_launches = is_stream};
@@ -172,7 +185,8 @@ static void write_classes(struct json_writer *json, const struct timeline *timel
 }
 
 /* The critical path: of each link the distance from the end of the one before, how long it is, its
- * lane plus one (0: none), and its kind. */
+ * lane plus one (0: none), and its kind. Links follow each other nearly without gaps, so that
+ * most distances are 0. */
 static void write_path(struct json_writer *json, const struct timeline *timeline)
 {
     struct bytes packed = {0};
@@ -254,6 +268,8 @@ static void write_one_series(struct json_writer *json, const struct timeline_ser
     json_end_object(json);
 }
 
+/* Names before lanes: a reader that goes through the text once has them when blocks refer to
+ * them. */
 void write_timeline(struct json_writer *json, const char *key, const struct timeline *timeline)
 {
     if (!timeline) {

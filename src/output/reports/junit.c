@@ -26,6 +26,8 @@ static void write_attribute(FILE *output, struct arena *arena, const char *name,
     (void)fputc('"', output);
 }
 
+/* A failure is what the user asked to fail; an error is a test that could not be made. CI
+ * servers show them apart. */
 static void write_condition(FILE *output, struct arena *arena, const char *label,
                             struct condition_row row)
 {
@@ -41,6 +43,8 @@ static void write_condition(FILE *output, struct arena *arena, const char *label
     fputs("/>\n    </testcase>\n", output);
 }
 
+/* The numbers of the suite come first in its element, so that conditions are counted before
+ * they are written. */
 static void junit_write_rank(FILE *output, struct arena *arena, const struct rank_results *rank)
 {
     size_t count = condition_row_count(rank);

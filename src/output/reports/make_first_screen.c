@@ -21,6 +21,7 @@ static const struct screen_kind *const kinds[] = {
 
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds, NEEDS_MAX = 6 };
 
+/* Beyond SCREEN_WARNINGS_MAX they are counted: that there are more must be seen. */
 static void add_warning(struct screen_builder *builder, const char *what)
 {
     struct first_screen *screen = builder->screen;
@@ -38,6 +39,8 @@ static void add_warnings_of(struct screen_builder *builder, const struct section
             add_warning(builder, section->findings[i].what);
 }
 
+/* Problems of the input first, then all ranks, then the one that is shown. Where warnings are
+ * the findings of the screen they would stand twice. */
 static void add_warnings(struct screen_builder *builder, const struct screen_kind *kind)
 {
     const struct results *results = builder->results;
@@ -59,6 +62,8 @@ struct chosen_findings {
     size_t count;
 };
 
+/* A remark that nothing can be done about, and that costs nothing, does not belong on the
+ * first screen. */
 static bool is_wanted(const struct screen_kind *kind, const struct finding *finding)
 {
     if (kind && kind->warnings_are_findings)
@@ -70,7 +75,8 @@ static bool is_wanted(const struct screen_kind *kind, const struct finding *find
     return finding->try_this || finding->cost_ns > 0;
 }
 
-/* What misleads about all the rest, then what costs more. */
+/* What misleads about all the rest, then what costs more. Strictly: of equals the one that came
+ * first stays before. */
 static bool goes_before(const struct finding *finding, const struct finding *other)
 {
     bool is_first = finding->estimate && finding->estimate->comes_first;
@@ -79,7 +85,9 @@ static bool goes_before(const struct finding *finding, const struct finding *oth
     return is_first != is_other_first ? is_first : finding->cost_ns > other->cost_ns;
 }
 
-/* Puts the finding in its place among those from `first` on. */
+/* Puts the finding in its place among those from `first` on. Insertion into a list of at most
+ * SCREEN_FINDINGS_MAX, from the end; when full, the last falls out. `first` keeps those of all
+ * ranks in front, whatever they cost. */
 static void choose(struct chosen_findings *chosen, size_t first, const struct finding *finding)
 {
     size_t at = chosen->count;
@@ -111,6 +119,8 @@ static bool is_reported_for_job(const struct section *section, size_t finding)
     return estimate && estimate->is_reported_for_job;
 }
 
+/* What the section on all ranks has said, as waiting for a straggler, is not said again of a
+ * single rank. */
 static void choose_of(struct chosen_findings *chosen, size_t first, const struct section *section,
                       const struct screen_kind *kind)
 {
@@ -126,7 +136,8 @@ static const char *times(struct screen_builder *builder, double speedup)
     return screen_format(builder, "%.*f", speedup < 10 ? 2 : 0, speedup);
 }
 
-/* How many times as fast, of a replay where there is one. */
+/* How many times as fast, of a replay where there is one. A replay says more than a ceiling, and
+ * a range more than one number; the weaker is used only where the stronger is not there. */
 static const char *estimate_of(struct screen_builder *builder,
                                const struct advice_estimate *estimate)
 {
@@ -172,7 +183,9 @@ static const char *further_rows(struct screen_builder *builder, const struct scr
 }
 
 /* A finding that is called as a row of the chart and costs something else says why: it is of more
- * accounts than the row, or of a part of it. */
+ * accounts than the row, or of a part of it. The chart above shows an account by its share, the
+ * finding below another number by the same name: readers take that for a mistake. So the name
+ * says by how much more or less it is. 0.05 % is what rounding may make. */
 static const char *name_beside_chart(struct screen_builder *builder, const char *name,
                                      const struct advice_estimate *estimate)
 {
@@ -189,14 +202,16 @@ static const char *name_beside_chart(struct screen_builder *builder, const char 
     return screen_format(builder, "%s%s", name, further_rows(builder, row, estimate));
 }
 
-/* Whether the sentence about the whole says it in the same words, but for a capital letter. */
+/* Whether the sentence about the whole says it in the same words, but for a capital letter.
+ * Compared from the second letter on, as the first may be a capital there. */
 static bool is_in_verdict(const struct first_screen *screen, const struct finding *finding)
 {
     return !finding->estimate && finding->what[0] && screen->verdict &&
            strstr(screen->verdict, finding->what + 1);
 }
 
-/* `of`: NULL, or whose finding it is where the chart is of all ranks. */
+/* `of`: NULL, or whose finding it is where the chart is of all ranks. Where the verdict has said
+ * the same, only what to do is left to say. */
 static void add_finding(struct screen_builder *builder, const struct finding *finding,
                         const char *of)
 {
@@ -270,6 +285,7 @@ struct need {
     const char *names; /* "tokens/s, samples/s" */
 };
 
+/* A list by what is needed: "MFU, tokens/s (needs the peak)" says it once. */
 static void add_need(struct screen_builder *builder, struct need *needs, size_t *count,
                      const struct number *number)
 {
@@ -296,7 +312,8 @@ static const char *without_marks(struct screen_builder *builder, const char *tex
     return copy;
 }
 
-/* "MFU (needs the peak of the device: --peak TFLOPS); tokens/s (...)" of the rank's numbers. */
+/* "MFU (needs the peak of the device: --peak TFLOPS); tokens/s (...)" of the rank's numbers.
+ * Only of numbers that readers look for: the sections say it of all others. */
 static void add_not_known(struct screen_builder *builder)
 {
     struct need needs[NEEDS_MAX];
@@ -317,8 +334,8 @@ static void add_not_known(struct screen_builder *builder)
     builder->screen->not_known = text ? without_marks(builder, text) : NULL;
 }
 
-/* Of the names in `wanted` those that the results have; then the others, while the line is short.
- */
+/* Of the names in `wanted` those that the results have; then the others, while the line is
+ * short. Names that are wanted come first, as far as the results have them. */
 static void add_sections(struct screen_builder *builder, const char *const *wanted)
 {
     enum { LENGTH_MAX = 90 };
@@ -349,6 +366,9 @@ static const struct rank_results *shown_rank(const struct results *results)
     return index < results->rank_count ? &results->ranks[index] : NULL;
 }
 
+/* The first kind of the list that recognizes the results fills the screen. The verdict is set
+ * before the kind fills the screen, which may replace it; findings come after the chart, since
+ * they are named in its words. */
 void make_first_screen(struct first_screen *screen, struct arena *arena,
                        const struct results *results, bool use_unicode)
 {

@@ -15,7 +15,8 @@ struct markdown {
     struct arena *arena;
 };
 
-/* Nothing in the text is markup: names of kernels have < and _, paths have anything. */
+/* Nothing in the text is markup: names of kernels have < and _, paths have anything. GitHub's
+ * own marks are among them: '#' and '@' would link issues and people, '|' ends a cell. */
 static void markdown_write_escaped(const struct markdown *markdown, const char *text)
 {
     const char *shown = display_text(markdown->arena, text, true);
@@ -40,6 +41,7 @@ static void markdown_write_paragraph(const struct markdown *markdown, const char
     fputs("\n\n", markdown->output);
 }
 
+/* One list item is one line: a newline in a text would end it, and display_text leaves none. */
 static void markdown_write_finding(const struct markdown *markdown, const struct finding *finding)
 {
     fputs("- **", markdown->output);
@@ -106,6 +108,7 @@ static void markdown_write_head(const struct markdown *markdown, const struct te
     fputs("|\n", markdown->output);
 }
 
+/* Blanks in front of a cell are trimmed, so that depth is shown by blanks that are not. */
 static void write_row(const struct markdown *markdown, const struct text_table *table, size_t row)
 {
     bool is_first = true;
@@ -126,6 +129,8 @@ static void write_row(const struct markdown *markdown, const struct text_table *
     fputs("|\n", markdown->output);
 }
 
+/* Long tables are folded, and cut at ROWS_MAX: comments on a change have a limit of 65,536
+ * characters at GitHub. */
 static void markdown_write_table(const struct markdown *markdown, const struct table *table)
 {
     const struct page_table page = table_as_text(markdown->arena, table, true);

@@ -3,6 +3,8 @@
 
 enum { SCHEMA_VERSION = 1 };
 
+/* Whole numbers as such: a reader that keeps doubles may lose digits of nanoseconds, one that
+ * keeps integers does not. */
 static void results_as_json_write_value(struct json_writer *json, const char *key,
                                         const struct value *value)
 {
@@ -48,6 +50,7 @@ static void results_as_json_write_numbers(struct json_writer *json, const struct
     json_end_object(json);
 }
 
+/* Priority and bar are for the page only, and no part of the schema. */
 static void write_columns(struct json_writer *json, const struct table *table)
 {
     json_begin_array(json, "columns", JSON_ONE_PER_LINE);
@@ -67,7 +70,9 @@ static void write_columns(struct json_writer *json, const struct table *table)
     json_end_array(json);
 }
 
-/* {"COLUMN": "needs ..."} for the cells of a row that are not known, nothing where all are. */
+/* {"COLUMN": "needs ..."} for the cells of a row that are not known, nothing where all are. A
+ * null says that there is no number; this says what would tell it, only in rows where one is
+ * missing. */
 static void write_not_known_cells(struct json_writer *json, const struct table *table,
                                   const struct value *cells)
 {
@@ -101,6 +106,7 @@ static void results_as_json_write_rows(struct json_writer *json, const struct ta
     json_end_array(json);
 }
 
+/* rows_in_all is never less than the rows that are there, whatever the section counted. */
 static void write_tables(struct json_writer *json, const struct section *section)
 {
     json_begin_object(json, "tables", JSON_ONE_PER_LINE);
@@ -121,7 +127,8 @@ static void write_tables(struct json_writer *json, const struct section *section
     json_end_object(json);
 }
 
-/* What advice has beyond other findings. */
+/* What advice has beyond other findings. Keys are there even where their value is null, but for
+ * the replay, which exists only for findings with a change. */
 static void write_cost(struct json_writer *json, const struct advice_estimate *estimate)
 {
     json_text(json, "id", estimate->id);

@@ -24,7 +24,8 @@ static void write_message(struct json_writer *json, const char *text, const char
 }
 
 /* A path as a URI: what else could be read as part of one is written %XX. Cut where it is too long
- * for any path. */
+ * for any path. RFC 3986: letters, digits and "-._~" are unreserved, and '/' parts a path;
+ * everything else is written as %XX. Four bytes of room are left for the longest and the end. */
 static void write_uri(struct json_writer *json, const char *path)
 {
     char uri[3 * PATH_MAX + 1];
@@ -61,6 +62,7 @@ static void begin_result(struct json_writer *json, const char *rule, const char 
     json_text(json, "level", level);
 }
 
+/* The rule of a finding is its advice's; of problems of the input it is one for all. */
 static void sarif_write_finding(struct json_writer *json, const struct finding *finding,
                                 const char *file)
 {
@@ -72,6 +74,7 @@ static void sarif_write_finding(struct json_writer *json, const struct finding *
     json_end_object(json);
 }
 
+/* Conditions that are not met are no results: SARIF lists what was found. */
 static void write_conditions(struct json_writer *json, const struct rank_results *rank)
 {
     for (size_t i = 0; i < condition_row_count(rank); i++) {

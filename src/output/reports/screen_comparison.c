@@ -27,6 +27,7 @@ static const char *screen_comparison_remark_on(struct screen_builder *builder,
                          screen_value(builder, &b), verdict.text);
 }
 
+/* By the size of the change, in either direction. */
 static int by_size(const void *first, const void *second)
 {
     const struct screen_amount *a = first, *b = second;
@@ -35,7 +36,9 @@ static int by_size(const void *first, const void *second)
     return left < right ? 1 : left > right ? -1 : 0;
 }
 
-/* The accounts that changed most, in either direction. */
+/* The accounts that changed most, in either direction. A change below a thousandth of the step
+ * is left out, as one digit would show. Shares are of A's step, and do not add up to it: changes
+ * are of both signs. */
 static void screen_comparison_fill_chart(struct screen_builder *builder, const struct table *table)
 {
     struct screen_amount amounts[AMOUNTS_MAX];
@@ -67,6 +70,7 @@ static void screen_comparison_fill_chart(struct screen_builder *builder, const s
                      .list = amounts, .count = count, .whole = step.integer, .unit = UNIT_TIME_NS});
 }
 
+/* The interval stands beside the change, so that noise is seen as such. */
 static void screen_comparison_add_figures(struct screen_builder *builder,
                                           const struct section *difference)
 {
@@ -85,8 +89,9 @@ static void screen_comparison_add_figures(struct screen_builder *builder,
                                                       screen_value(builder, &high)));
 }
 
-/* "B is 1.12x as fast as A: 3.88 ms a step instead of 4.36 ms.", "B takes 1.12x as long as A: ..."
- */
+/* "B is 1.12x as fast as A: 3.88 ms a step instead of 4.36 ms.", "B takes 1.12x as long as A:
+ * ..." Two times that print alike are called the same, whatever their last digits. Above 1 the
+ * factor is of speed, below it of time: "0.89x as fast" is read wrong. */
 static const char *screen_comparison_verdict_of(struct screen_builder *builder,
                                                 const struct section *difference)
 {
@@ -123,7 +128,9 @@ static void answer_conditions(struct screen_builder *builder, const struct secti
                                                  find_cell_at(table, row, "said").text));
 }
 
-/* Of two paths what tells them apart: the first folder, or else the file, in which they differ. */
+/* Of two paths what tells them apart: the first folder, or else the file, in which they differ.
+ * Paths of two runs mostly differ in one folder (workers_0, workers_4), and that is what a
+ * reader calls them. Compared up to the last slash that both share. */
 static const char *own_part(struct screen_builder *builder, const char *path, const char *other)
 {
     const char *part = path;

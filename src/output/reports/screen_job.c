@@ -16,7 +16,8 @@ static bool is_job(const struct screen_builder *builder)
     return find_table(find_section(builder->rank, "job"), "accounts") != NULL;
 }
 
-/* The accounts below the whole; where an account has parts, it stands for them. */
+/* The accounts below the whole; where an account has parts, it stands for them. Depth 1 is a
+ * partition of the whole; deeper rows are parts of these and would count twice. */
 static void screen_job_fill_chart(struct screen_builder *builder, const struct table *table)
 {
     struct screen_amount amounts[AMOUNTS_MAX];
@@ -51,7 +52,9 @@ static const struct finding *slow_first_step(const struct section *job)
 }
 
 /* "; the largest loss is checkpoints (7.6 %)": the account with the most time of those that are no
- * kept steps, or the first steps where they take more; "" where nothing is lost. */
+ * kept steps, or the first steps where they take more; "" where nothing is lost. The first of
+ * equals. A slow first step is inside "kept" and no account: it is named before the accounts
+ * where it was found. */
 static const char *screen_job_largest_loss(struct screen_builder *builder,
                                            const struct section *job, const struct table *table)
 {
@@ -86,7 +89,9 @@ static void add_duration(struct screen_builder *builder, const char *before, str
                                                       screen_duration(builder, &time), after));
 }
 
-/* What is left of the planned steps at the median step time. */
+/* What is left of the planned steps at the median step time. The median, not the mean: hours of
+ * failures behind must not be planned for once more. Guarded against overflow, since planned
+ * steps come from a log. */
 static void add_time_left(struct screen_builder *builder, const struct section *job)
 {
     struct value planned = find_number(job, "planned_steps");

@@ -17,7 +17,8 @@ static bool screen_memory_is_whole(const struct table *table, size_t row, int64_
     return row > 0 && row + 1 == table->row_count && bytes == whole;
 }
 
-/* The rows of a table of what was allocated, and what else makes up the whole. */
+/* The rows of a table of what was allocated, and what else makes up the whole. Rows are cut at
+ * --top; what they lack to the whole is a row of its own, so that parts add up to the peak. */
 static void screen_memory_fill_chart(struct screen_builder *builder, const struct table *table,
                                      const char *what, const char *bytes, int64_t whole)
 {
@@ -54,7 +55,8 @@ static void screen_memory_fill_chart(struct screen_builder *builder, const struc
     builder->screen->chart.title = "At the peak";
 }
 
-/* "The largest part of the peak is model.py:31 attention: 9.02 MiB (23.0 %)." */
+/* "The largest part of the peak is model.py:31 attention: 9.02 MiB (23.0 %)." Rows that stand
+ * for several are no cause to name. */
 static const char *screen_memory_verdict_of(struct screen_builder *builder, int64_t whole)
 {
     const struct screen_chart *chart = &builder->screen->chart;

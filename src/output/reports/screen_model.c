@@ -11,7 +11,8 @@ static bool is_model(const struct screen_builder *builder)
     return find_table(find_section(builder->rank, "model"), "parts") != NULL;
 }
 
-/* The parts of a token's FLOPs. */
+/* The parts of a token's FLOPs. Parts of depth 0 are a partition; the row of the whole itself is
+ * left out by its size. */
 static void screen_model_fill_chart(struct screen_builder *builder, const struct table *parts,
                                     double whole)
 {
@@ -36,6 +37,7 @@ static void screen_model_fill_chart(struct screen_builder *builder, const struct
                                                             .unit = UNIT_FLOPS});
 }
 
+/* MFU is said where a step time was given; without, what a token costs. */
 static void fill_model(struct screen_builder *builder)
 {
     const struct section *model = find_section(builder->rank, "model");

@@ -38,13 +38,15 @@ static const char *screen_modules_flops_of(struct screen_builder *builder,
     return flops > 0 ? screen_value(builder, &value) : NULL;
 }
 
+/* Rows lie in the order of a walk from the root: children follow, deeper. */
 static bool screen_modules_has_parts(const struct table *table, size_t row)
 {
     return row + 1 < table->row_count && table->depths[row + 1] > table->depths[row];
 }
 
 /* Modules without modules of their own, slowest first: forward and backward together; where no
- * times are known, by their FLOPs. */
+ * times are known, by their FLOPs. Only leaves: a module and the one it lies in would show the
+ * same time twice. The whole is the largest of all rows, which is the model itself. */
 static void screen_modules_fill_chart(struct screen_builder *builder, const struct table *table,
                                       bool by_time)
 {

@@ -16,7 +16,9 @@ static bool is_pipeline(const struct screen_builder *builder)
            find_section(builder->rank, "stragglers") != NULL;
 }
 
-/* Those of a table whose usual times would save most, which stand first in it. */
+/* Those of a table whose usual times would save most, which stand first in it. What repairing
+ * them saves, not what they cost alone: these can be compared, and added to nothing. Tables are
+ * sorted by what they cost alone, so that the first rows are the candidates. */
 static void add_savings(struct screen_amount *amounts, size_t *count, const struct table *table,
                         const char *group, int64_t step_ns)
 {

@@ -38,7 +38,8 @@ static void screen_ranks_add_step_time(struct screen_builder *builder)
         screen_add_figure(builder, what, mean, " mean");
 }
 
-/* The mean of the ranks' busy time, from the ledger: what is not idle. */
+/* The mean of the ranks' busy time, from the ledger: what is not idle. MFU is of the one rank
+ * that is shown, and says so. */
 static void screen_ranks_add_figures(struct screen_builder *builder)
 {
     const struct table *ledger = find_table(builder->results->overview, "job_ledger");
@@ -93,6 +94,7 @@ const struct screen_kind all_ranks_screen = {
 
 /* ---- traces of different runs --------------------------------------------------------------- */
 
+/* The overview of runs that do not belong together counts traces and not ranks. */
 static bool is_several_traces(const struct screen_builder *builder)
 {
     return !builder->results->is_rank_chosen &&
@@ -114,6 +116,7 @@ static void add_trace(struct screen_builder *builder, const struct table *traces
                                         device.unit == UNIT_TEXT ? device.text : ""));
 }
 
+/* One line each; the last place says how many more there are. */
 static void fill_several_traces(struct screen_builder *builder)
 {
     const struct section *overview = builder->results->overview;

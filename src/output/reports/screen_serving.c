@@ -13,7 +13,8 @@ static bool is_serving(const struct screen_builder *builder)
     return find_table(find_section(builder->rank, "serving_step"), "serving_parts") != NULL;
 }
 
-/* What a part weighs in the chart: FLOPs of a prefill, bytes of a decode. */
+/* What a part weighs in the chart: FLOPs of a prefill, bytes of a decode. A decode reads all
+ * weights for a few tokens and is bound by bytes; a prefill is bound by FLOPs. */
 static double amount_of(const struct table *parts, size_t row, bool is_decode)
 {
     struct value flops = find_cell_at(parts, row, "flops");

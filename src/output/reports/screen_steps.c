@@ -69,6 +69,7 @@ static bool is_of_one_unit(const char *a, const char *b)
     return strcmp(a + strcspn(a, " "), b + strcspn(b, " ")) == 0;
 }
 
+/* "175 ms (164-181)": a range in the same unit needs it once. */
 void screen_add_time_range(struct screen_builder *builder, const char *what, struct value mean,
                            struct value low, struct value high)
 {
@@ -103,7 +104,8 @@ static bool screen_steps_has_parts(const struct table *table, size_t row)
            next.unit == UNIT_TIME_NS;
 }
 
-/* Kernels that are no matmuls are one row, whatever they are: their classes are for the section. */
+/* Kernels that are no matmuls are one row, whatever they are: their classes are for the section.
+ * Up to the row of depth 1 that it lies in. */
 static bool is_part_of_other_compute(const struct table *table, size_t row)
 {
     while (row > 0 && table->depths[row] > 1)
@@ -135,6 +137,8 @@ static const char *short_title(const char *key, const char *title, bool is_cpu)
     return title;
 }
 
+/* Leaves of the ledger, so that nothing counts twice, but one row for all kernels that are no
+ * matmuls. */
 static bool is_row_of_chart(const struct table *table, size_t row)
 {
     struct value mean = find_cell_at(table, row, "mean");
@@ -147,6 +151,8 @@ static bool is_row_of_chart(const struct table *table, size_t row)
     return !screen_steps_has_parts(table, row) && !is_part_of_other_compute(table, row);
 }
 
+/* Rows of the ledger stand below the line of their group, so that the group is the last one
+ * seen. */
 void screen_fill_ledger(struct screen_builder *builder, const struct screen_ledger *ledger)
 {
     const struct table *table = ledger->table;
@@ -212,7 +218,8 @@ void screen_answer_what_if(struct screen_builder *builder, const struct table *c
     }
 }
 
-/* What comes first, else the finding with the highest cost that a rule has put a price on. */
+/* What comes first, else the finding with the highest cost that a rule has put a price on. As
+ * run_analyses chooses for the headline: both must name the same. */
 static const struct finding *costliest(const struct rank_results *rank)
 {
     const struct finding *best = NULL;
@@ -265,7 +272,8 @@ static double screen_uncosted_share(const struct screen_builder *builder)
     return uncosted.real / matrix.real;
 }
 
-/* Of matmul time, or of what is not known to be any. */
+/* Of matmul time, or of what is not known to be any. One percent of matmul time without FLOPs is
+ * more than rounding. */
 static bool is_mfu_at_least(const struct screen_builder *builder)
 {
     const struct section *section = find_section(builder->rank, "model_flops_utilization");
@@ -300,7 +308,8 @@ static const char *matmul_words(const struct table *ledger)
 }
 
 /* "Matmuls take 79.8 % of the step; useful FLOPs reach 31.0 % of the peak." What takes most is said
- * first, so that nobody tunes what hardly counts. */
+ * first, so that nobody tunes what hardly counts. What takes most time is said first. If more
+ * than half of the matmul time has no FLOPs, MFU says little about it and is left out. */
 static const char *verdict_of_matmuls(struct screen_builder *builder, const struct table *ledger)
 {
     struct value share = find_cell(ledger, "key", "matrix", "share");
@@ -336,6 +345,8 @@ static const char *verdict_of_matmuls(struct screen_builder *builder, const stru
 /* A smaller share of the steps is no headline of its own. */
 static const double small_loss = 0.05;
 
+/* Below 5 % the largest loss is no headline: a step that is mostly useful work should be told
+ * by what it works on. */
 const char *screen_verdict_of_steps(struct screen_builder *builder)
 {
     const struct table *ledger = find_table(find_section(builder->rank, "step_ledger"), "ledger");

@@ -14,6 +14,8 @@
 /* Of parameters and multiply-adds: "124 M", "8.03 B". */
 static const char *const count_units[6] = {"", "K", "M", "B", "T", "P"};
 
+/* Measured, then written: vsnprintf twice with the arguments begun anew, as a va_list is used
+ * up by the first. */
 const char *screen_format(struct screen_builder *builder, const char *format, ...)
 {
     va_list arguments;
@@ -55,7 +57,8 @@ static const char *scaled(struct screen_builder *builder, double number, struct 
     return screen_format(builder, "%s %s", format_scaled(number, scale).text, scale.unit);
 }
 
-/* "9,730": three digits, the rest are zeros. */
+/* "9,730": three digits, the rest are zeros. Three digits: 10^(floor(log10) - 2) is the value of
+ * the third. */
 static const char *rounded_number(struct screen_builder *builder, double number)
 {
     double size = fabs(number);
@@ -151,7 +154,9 @@ static size_t group_size(const struct screen_amount *amounts, size_t count,
     return size;
 }
 
-/* Index of the smallest of those whose group has another; `count` where each is alone. */
+/* Index of the smallest of those whose group has another; `count` where each is alone. Only rows
+ * whose group has another can be gathered: a group of one row stands for itself. Quadratic in
+ * some tens of rows. */
 static size_t smallest_in_company(const struct screen_amount *amounts, size_t count)
 {
     size_t smallest = count;
@@ -173,7 +178,8 @@ static void remove_amount(struct screen_amount *amounts, size_t *count, size_t i
 }
 
 /* Puts amount `index` into the last row of its group, which stands for the small ones: "other" from
- * the second on. */
+ * the second on. The gathered row is the last of its group; from the second one on it loses its
+ * own name. Amounts are added, so that the sum of the group stays. */
 static void gather(struct screen_amount *amounts, size_t *count, size_t index)
 {
     struct screen_amount gathered = amounts[index];
@@ -198,7 +204,9 @@ static void gather(struct screen_amount *amounts, size_t *count, size_t index)
 }
 
 /* Leaves rows of nothing out, and puts small parts of a whole together until the chart can hold
- * them. */
+ * them. From the smallest up, until all fit and none is below a percent. It ends, since each
+ * round takes a row away or finds none that can be gathered. Without a sum to keep, rows are
+ * simply cut. */
 static size_t reduce(struct screen_amount *amounts, size_t count, int64_t whole, bool adds_up)
 {
     for (size_t i = count; i-- > 0;)
@@ -225,7 +233,8 @@ static int64_t sum_below(const struct screen_amount *amounts, size_t count, int6
 }
 
 /* Takes out the rows that would be printed as zero; together they are one row, where they are more
- * than `nothing`. */
+ * than `nothing`. Rows that would print as 0.0 add up to something: together they are a row, or,
+ * below `nothing`, are left out. If there is no room for that row, all stay. */
 static size_t without_zeros(struct screen_amount *amounts, size_t count, int64_t least,
                             int64_t nothing)
 {
@@ -262,7 +271,11 @@ static bool is_named(const struct screen_amount *amounts, size_t count, size_t i
 }
 
 /* Units of the last printed digit that the amounts have: they add up to `total`. Those that a
- * sentence names are rounded as anywhere else, and the others take the difference. */
+ * sentence names are rounded as anywhere else, and the others take the difference. Each row
+ * rounded by itself, the sum would miss the total by some units of the last digit, and readers
+ * add up. So the whole in units is apportioned by weight. Rows that a sentence quotes are
+ * rounded as in the sentence; with only such rows, or if they alone exceed the total, nothing is
+ * changed. */
 static void printed_units(int64_t *units, const struct screen_amount *amounts, size_t count,
                           int64_t whole, int64_t total)
 {
@@ -283,6 +296,7 @@ static void printed_units(int64_t *units, const struct screen_amount *amounts, s
         units[next] = is_named(amounts, count, next) ? units[next] : parts[next];
 }
 
+/* Largest remainders are for parts of one sign. */
 static bool can_apportion(const struct screen_amount *amounts, size_t count)
 {
     bool has_some = false;
@@ -313,7 +327,9 @@ static double largest_of(const struct screen_amount *amounts, size_t count)
     return largest;
 }
 
-/* The unit of the whole; that of the largest row where many rows would have one digit in it. */
+/* The unit of the whole; that of the largest row where many rows would have one digit in it.
+ * With the whole in minutes and parts in milliseconds all rows would print as 0.0: the scale
+ * then fits the largest row. */
 static struct unit_scale scale_of_parts(const struct screen_amount *amounts, size_t count,
                                         int64_t whole, enum unit unit)
 {
@@ -333,6 +349,8 @@ static bool is_printed_as_zero(int64_t amount, double share, double per_unit)
     return fabs((double)amount) < per_unit / 2 && fabs(share) < 0.0005;
 }
 
+/* Reduced, scaled, rounded, then written: zeros are taken out before units are apportioned, or
+ * the units of rows that are not shown would be missing from the sum. */
 void screen_fill_chart(struct screen_builder *builder, const struct screen_amounts *given)
 {
     struct screen_chart *chart = &builder->screen->chart;

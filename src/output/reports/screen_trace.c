@@ -22,7 +22,8 @@ static void add_step_time(struct screen_builder *builder, const struct section *
     screen_add_time_range(builder, screen_span(builder), mean, low, high);
 }
 
-/* "MFU 27.9 % of 15.7 TFLOP/s (fp32)", and HFU where it is another number. */
+/* "MFU 27.9 % of 15.7 TFLOP/s (fp32)", and HFU where it is another number. HFU is left out where
+ * it says the same as MFU: nothing was recomputed. */
 static void add_utilization(struct screen_builder *builder, const struct section *section)
 {
     struct value mfu = metric_number(builder->rank, METRIC_MFU);

@@ -43,7 +43,8 @@ const char *section_group(const char *key)
     return name && name->group[0] ? name->group : NULL;
 }
 
-/* The next of the names, cut where it is too long for one; false behind the last. */
+/* The next of the names, cut where it is too long for one; false behind the last. Cut at
+ * WORD_SIZE - 1: longer than any name, so that it matches none. */
 static bool next_word(const char **names, char word[WORD_SIZE])
 {
     size_t length;
@@ -90,6 +91,8 @@ static bool section_choice_is_known(const char *word)
     return false;
 }
 
+/* Every word has to be known: a mistyped one would else print a page without it, and nobody
+ * would notice. */
 bool check_section_names(const char *names, struct error *error)
 {
     char word[WORD_SIZE];

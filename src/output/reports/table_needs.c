@@ -44,7 +44,8 @@ static const char *joined(struct arena *arena, const char *a, const char *b, con
     return text;
 }
 
-/* The name of the only row that is not known in the column, or NULL. */
+/* The name of the only row that is not known in the column, or NULL. A single row that is not
+ * known is named; of several the column's title says enough. */
 static const char *only_unknown_row(const struct table *table, size_t column)
 {
     const char *name = NULL;
@@ -95,7 +96,9 @@ static void add_table_need(struct need_list *list, const char *title, const char
     list->needs[list->count++] = (struct joined_need){before, title, behind, needs};
 }
 
-/* What the column needs; where its rows need different things, each of these. */
+/* What the column needs; where its rows need different things, each of these. Where all rows
+ * need the same it is said of the column. Else each need once, with the rows that have it;
+ * quadratic in the rows of one table. */
 static void add_needs_of(struct need_list *list, size_t column)
 {
     const struct table *table = list->table;
@@ -126,6 +129,8 @@ static void add_needs_of(struct need_list *list, size_t column)
     }
 }
 
+/* Columns that are left out of the page as unknown come first; then those that are on it and
+ * have a cell that is not known. Room for one need of each cell, which is the most. */
 struct table_need *find_table_needs(struct arena *arena, const struct table *table,
                                     const struct page_table *shown, const int *widths,
                                     size_t *count)

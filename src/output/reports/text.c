@@ -77,7 +77,8 @@ static void part(struct page *page)
     page->has_begun = true;
 }
 
-/* "── Step ledger ─────────" */
+/* "── Step ledger ─────────" Drawn to the full width, so that sections are seen in a long page;
+ * the title is shortened in its middle if it is longer. */
 static void text_write_heading(struct page *page, const char *title)
 {
     const char *line = page->style.use_unicode ? "─" : "-";
@@ -93,7 +94,8 @@ static void text_write_heading(struct page *page, const char *title)
     fputc('\n', page->output);
 }
 
-/* "5 to 10", "3, 7, 9": the numbers of the steps that show a finding. */
+/* "5 to 10", "3, 7, 9": the numbers of the steps that show a finding. Steps without a gap are a
+ * range; more than LISTED_MAX end with dots. The text has room for all that may be listed. */
 static const char *step_list(const struct page *page, const struct advice_estimate *estimate)
 {
     enum { LISTED_MAX = 6, NUMBER_COLUMNS = 24 };
@@ -158,7 +160,8 @@ static const char *costed_evidence(const struct page *page, const struct finding
 }
 
 /* What a replay's number is beside: how sure it is, or why it is more than the ceiling by removal;
- * "" where there is nothing to add. */
+ * "" where there is nothing to add. A replay may bring more than the time that is removed, for
+ * what was hidden behind it goes as well: that is said, or it would look like an error. */
 static const char *beside_replay(const struct page *page, const struct advice_estimate *estimate)
 {
     double removal_speedup = estimate->share < 1 ? 1 / (1 - estimate->share) : 0;
@@ -235,6 +238,7 @@ static void text_write_finding(const struct page *page, const struct finding *fi
         write_confidence(page, finding->estimate);
 }
 
+/* Warnings in the first pass, the rest in the second: each pass keeps the order. */
 static void text_write_findings(const struct page *page, const struct finding *findings,
                                 size_t count)
 {
@@ -246,7 +250,8 @@ static void text_write_findings(const struct page *page, const struct finding *f
     }
 }
 
-/* What would tell; how to get it is said once a page. */
+/* What would tell; how to get it is said once a page. By the text: several numbers and columns
+ * may lack the same, and a page says only once how to get it. */
 static const char *hint_once(const struct page *page, const char *needs)
 {
     struct said_hints *said = page->said;
@@ -273,6 +278,7 @@ struct number_layout {
     bool is_right; /* numbers under each other, no text among them */
 };
 
+/* Numbers stand right under each other only if no text is among the values. */
 static struct number_layout number_layout(const struct page *page, const struct section *section)
 {
     struct number_layout layout = {.is_right = true};
@@ -417,6 +423,7 @@ struct costly_findings {
     size_t count;
 };
 
+/* Insertion, as on the first screen; findings without a cost do not belong here. */
 static void text_consider(struct costly_findings *costly, const struct finding *finding)
 {
     size_t at = costly->count;
@@ -432,6 +439,8 @@ static void text_consider(struct costly_findings *costly, const struct finding *
     costly->findings[at] = finding;
 }
 
+/* A table that exists only here is made for the same writer as all others: the columns and
+ * scales are then the same. */
 static void write_costly(const struct page *page, const struct costly_findings *costly)
 {
     const struct advice_estimate *estimate = costly->count ? costly->findings[0]->estimate : NULL;
@@ -515,6 +524,8 @@ static void write_why_this_one(struct page *page, const struct results *results,
     write_prose(page, "", 0, text, QUIET);
 }
 
+/* The summary is for a page of one rank among several: a page of all would repeat its
+ * sections. */
 static void text_write_ranks(struct page *page, const struct results *results)
 {
     bool prints_all = results->detailed_rank == ALL_RANKS;
@@ -553,6 +564,8 @@ static size_t first_rank(const struct results *results)
     return results->detailed_rank == ALL_RANKS ? 0 : results->detailed_rank;
 }
 
+/* Of one rank or of all, as the page prints: a section that only another rank has does not
+ * count. */
 static bool has_chosen_section(const struct page *page, const struct results *results)
 {
     bool has_one = results->overview && text_is_chosen(page, results->overview);

@@ -539,7 +539,7 @@ static void walk_devices(const struct timeline_lanes *lanes, const struct piece_
 }
 
 /* Deeper events than the lane has rows are counted as hidden; the count is set anew in each
- * walk, for a timeline is walked twice. */
+ * walk, for a timeline may be walked twice. */
 static void walk_thread(struct timeline_lanes *lanes, uint32_t index, const struct piece_sink *sink)
 {
     struct lane_source *lane = &lanes->lanes[index];
