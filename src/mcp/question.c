@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USUAL_ROWS = 20, ROWS_MAX = 200, PATHS_MAX = 1024 };
+enum { USUAL_ROWS = 20, ROWS_MAX = 200, ROWS_ASKED = 1000, PATHS_MAX = 1024 };
 
 enum parameter_kind { PARAMETER_PATHS, PARAMETER_PATH, PARAMETER_TEXT, PARAMETER_COUNT };
 
@@ -320,13 +320,24 @@ static bool parse_wanted(const struct mcp_tool *tool, const struct json_node *ar
     return true;
 }
 
+/* Rows to ask the command for. More than a page, so that the next pages and other limits are the
+ * same question, which a kept answer has. */
+static int64_t rows_to_ask(int64_t rows_end)
+{
+    int64_t rows = ROWS_ASKED;
+
+    while (rows < rows_end && rows < INT32_MAX)
+        rows *= 10;
+    return rows < INT32_MAX ? rows : INT32_MAX;
+}
+
 /* The options of the command line that arguments become. */
 static void add_options(struct word_list *list, const struct mcp_tool *tool,
                         const struct json_node *arguments, const struct mcp_wanted *wanted)
 {
     char rows[32];
 
-    (void)snprintf(rows, sizeof rows, "%" PRId64, wanted->first_row + wanted->limit);
+    (void)snprintf(rows, sizeof rows, "%" PRId64, rows_to_ask(wanted->first_row + wanted->limit));
     add_word(list, "--json");
     add_word(list, "--no-progress");
     add_word(list, "--top");

@@ -8,7 +8,9 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import unittest
+import unittest.mock
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +131,26 @@ class Reports(unittest.TestCase):
 
 
 class Others(unittest.TestCase):
+    def test_answers_that_are_kept(self) -> None:
+        """Asked twice it is one answer, of a file that changed another; without cache=True none is kept."""
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            unittest.mock.patch.dict(os.environ, {"XDG_CACHE_HOME": folder}),
+        ):
+            os.environ.pop("FLOPLEDGER_CACHE", None)
+            trace, answers = Path(folder) / "trace.json", []
+            for rank in ("rank0.json", "rank0.json", "rank1.json"):
+                trace.write_bytes((GOLDEN / "two_ranks" / rank).read_bytes())
+                time.sleep(0.05)  # what was written this moment is not taken for finished
+                expected = fl.report(trace).json
+                self.assertEqual(fl.report(trace, cache=True).json, expected)
+                self.assertEqual(fl.report(trace, cache=True).json, expected)
+                kept = Path(folder, "flopledger").glob("*.answer")
+                answers.append([path.stat().st_ino for path in kept])
+            self.assertEqual([len(each) for each in answers], [1, 1, 1])
+            self.assertEqual(answers[0], answers[1])
+            self.assertNotEqual(answers[1], answers[2])
+
     def test_a_comparison(self) -> None:
         runs = [GOLDEN / "compare" / "before.json.gz", GOLDEN / "compare" / "after.json.gz"]
         numbers = json_of("compare", *runs)["ranks"][0]["sections"]["difference"]["numbers"]

@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import unittest.mock
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -160,6 +162,32 @@ class Answers(unittest.TestCase):
         done = subprocess.run([PROGRAM, "help", "export-sqlite"], capture_output=True, check=True)
         page = content("explain", name="export-sqlite")
         self.assertEqual(page, {"text": done.stdout.decode()})
+
+    def test_answers_that_are_kept(self) -> None:
+        """Other sections and pages are of the same answer; a file that changed has another."""
+        with tempfile.TemporaryDirectory() as folder:
+            kept, trace = Path(folder) / "flopledger", Path(folder) / "trace.json"
+
+            def write(rank: str) -> None:
+                trace.write_bytes((GOLDEN / "two_ranks" / rank).read_bytes())
+                time.sleep(0.05)  # what was written this moment is not taken for finished
+
+            def asked(**arguments: Any) -> tuple[Any, list[int]]:
+                options = ["--root", folder, "--cache"]
+                with unittest.mock.patch.dict(os.environ, {"XDG_CACHE_HOME": folder}):
+                    os.environ.pop("FLOPLEDGER_CACHE", None)
+                    found = content("report", *options, paths=["trace.json"], **arguments)
+                without = content("report", "--root", folder, paths=["trace.json"], **arguments)
+                self.assertEqual(found, without)
+                return found, sorted(path.stat().st_ino for path in kept.glob("*.answer"))
+
+            write("rank0.json")
+            first, answers = asked()
+            self.assertEqual(len(answers), 1)
+            for arguments in ({}, {"section": "kernels"}, {"section": "step_ledger", "limit": 1}):
+                self.assertEqual(asked(**arguments)[1], answers)
+            write("rank1.json")
+            self.assertNotEqual(asked()[0], first)
 
     def test_a_damaged_file_is_told(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
