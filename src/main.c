@@ -19,6 +19,7 @@ static bool main_is_one_of(const char *argument, const char *name, const char *l
     return strcmp(argument, name) == 0 || strcmp(argument, letter) == 0;
 }
 
+/* Up to "--", behind which words belong to another program. */
 static bool asks_for_help(int count, char **arguments)
 {
     for (int i = 0; i < count && strcmp(arguments[i], "--") != 0; i++) {
@@ -28,6 +29,8 @@ static bool asks_for_help(int count, char **arguments)
     return false;
 }
 
+/* A failure is explained by what the file is only after the command has said what is wrong:
+ * nothing is looked at where all is well. */
 static bool run_command_line(int count, char **arguments, struct error *error)
 {
     const struct command *command;
@@ -86,6 +89,9 @@ static void give_memory_back(void)
 #endif
 }
 
+/* The limit of memory is set first, before anything can take much. SIGPIPE ends the program
+ * quietly, as `head` expects. The locale only for the characters of a terminal: numbers are
+ * printed alike everywhere. */
 int main(int argc, char **argv)
 {
     struct error error = {0};

@@ -79,7 +79,9 @@ static bool show_attached(struct arena *arena, const char *capture,
            memory->run(content.trace_count, content.traces, error);
 }
 
-/* The recorder's folder: that of what Python runs at its start is in it. */
+/* The recorder's folder: that of what Python runs at its start is in it. The folder above
+ * "start": attaching puts another part of the package into the process than Python's own start
+ * does. */
 static const char *find_recorder(struct arena *arena, struct error *error)
 {
     const char *start = find_python_package(arena, error);
@@ -121,7 +123,10 @@ static bool record_by_kineto(struct attachment *attachment, struct arena *arena,
     return is_done;
 }
 
-/* Which of the two; what asks for the one or for the other can't be had of both. */
+/* Which of the two; what asks for the one or for the other can't be had of both. Our recorder
+ * knows steps, modules and memory; PyTorch's own only a duration, and asks no right to trace.
+ * What is asked decides; with nothing asked, a process that listens is asked, for that disturbs
+ * it least. */
 static bool choose_way(const struct attachment *attachment, struct attach_settings *settings,
                        bool *is_inside, struct error *error)
 {
@@ -150,6 +155,7 @@ static bool choose_way(const struct attachment *attachment, struct attach_settin
     return true;
 }
 
+/* The way is chosen before a folder is made: a wrong option leaves nothing behind. */
 static bool record_and_show(struct attachment *attachment, struct arena *arena,
                             struct attach_settings *settings, struct error *error)
 {

@@ -21,6 +21,8 @@ const char peak_accepted[] = "TFLOP/s, of one number format or of all (989, 989:
                              "989:bf16,1979:fp8)";
 const char precision_accepted[] = "bf16, fp16, tf32, fp32, fp64, fp8, fp4 or int8";
 
+/* Digits alone are a number of a device; anything else is a name. "-1" is a number, and
+ * refused as one. */
 bool parse_device(const char *text, void *field)
 {
     struct device_option *device = field;
@@ -40,7 +42,9 @@ bool parse_device(const char *text, void *field)
     return true;
 }
 
-/* Stores one "989" or "989:bf16", which ends before `end`. */
+/* Stores one "989" or "989:bf16", which ends before `end`. Readers copy both "989.5" (TFLOP/s)
+ * and "989.5e12" (FLOP/s) from data sheets: they are 10^9 apart at least, so that no value can
+ * mean both. */
 static bool read_peak(struct peak_settings *peaks, const char *text, const char *end)
 {
     char word[WORD_MAX];
@@ -71,6 +75,7 @@ static bool read_peak(struct peak_settings *peaks, const char *text, const char 
     return true;
 }
 
+/* Repeated options and commas add up: each number format is set by itself. */
 bool parse_peak(const char *text, void *field)
 {
     struct peak_settings *peaks = field;
@@ -113,7 +118,7 @@ bool parse_convention(const char *text, void *field)
 }
 
 /* Puts the name of the device into the settings; an error where it is none of the table and no peak
- * stands in its place. */
+ * stands in its place. Told at once: a report of an hour should not end with an unknown name. */
 static bool resolve_device(struct peak_settings *peaks, const struct device_option *device,
                            const char *device_name, struct error *error)
 {
@@ -189,6 +194,7 @@ void attribution_settings_clear(struct attribution_settings *settings)
     rates_option_clear(&settings->rates);
 }
 
+/* The order of the names on the command line is that of the tables, not of the enumerations. */
 struct attribution_options attribution_options_of(const struct attribution_settings *settings)
 {
     static const enum window_choice window_choices[] = {WINDOW_CHOICE_AUTO, WINDOW_CHOICE_STEPS,

@@ -22,6 +22,8 @@ const struct command *const *all_commands(void)
     return commands;
 }
 
+/* Hidden commands are found by their name and never offered. A word with a dot or a slash is
+ * most likely a file. */
 const struct command *find_command(const char *name, struct error *error)
 {
     struct spelling best = {0};
@@ -90,6 +92,7 @@ const struct exit_code exit_codes[] = {
     {NULL, NULL},
 };
 
+/* Not beyond what can be read, nor below what options need. */
 static int help_width(int width)
 {
     return width > HELP_WIDTH_MAX ? HELP_WIDTH_MAX : width < 40 ? 40 : width;
@@ -106,7 +109,8 @@ static void write_option_syntax(char *buffer, size_t size, const struct option *
              option->metavar ? option->metavar : "");
 }
 
-/* "  NAME      text text text", the text from column `at` on */
+/* "  NAME      text text text", the text from column `at` on A name that reaches into the text's
+ * column gets a line of its own. */
 static void write_entry(FILE *output, const char *name, const char *text, int at, int width)
 {
     int written = fprintf(output, "  %s", name);

@@ -55,6 +55,7 @@ static const struct option compare_options[] = {
     {0},
 };
 
+/* Everything that may be wrong on the command line is checked before the first file is read. */
 static bool compare_run_with(struct compare_settings *settings, char **operands,
                              struct error *error)
 {

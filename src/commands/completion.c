@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Text inside single quotes of a shell. */
+/* Text inside single quotes of a shell. Inside single quotes nothing is special but the quote
+ * itself: it ends them, stands escaped, and begins them anew. */
 static void write_quoted(FILE *output, const char *text)
 {
     for (; *text; text++) {
@@ -45,7 +46,8 @@ static void write_words(FILE *output, const char *const *words)
         fprintf(output, "%s%s", i == 0 ? "" : " ", words[i]);
 }
 
-/* bash: what may stand behind an option that takes a value */
+/* bash: what may stand behind an option that takes a value The values of an option come before
+ * its command's words: `before` decides. */
 static void write_bash_values(FILE *output, const struct option *options)
 {
     for (const struct option *option = options; option && option->name; option++) {
@@ -109,7 +111,8 @@ static void write_bash(FILE *output)
     fputs("    esac\n}\ncomplete -o filenames -F _flopledger flopledger\n", output);
 }
 
-/* zsh: text inside an _arguments description */
+/* zsh: text inside an _arguments description _arguments takes brackets, colons and backslashes
+ * for its own. */
 static void write_zsh_text(FILE *output, const char *text)
 {
     for (; *text; text++) {

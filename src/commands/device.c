@@ -72,6 +72,8 @@ static bool measure(const struct device_settings *settings, char **words, int co
            print_page(&results, &settings->page, error);
 }
 
+/* An unknown device is no data, not a wrong line: scripts that look up many can tell both
+ * apart. */
 static bool run_device(int count, char **arguments, struct error *error)
 {
     struct device_settings settings = {.page.is_whole = true};

@@ -56,6 +56,8 @@ static bool write_digests(struct session *session, const char *path, struct erro
     return digest_write_bytes(&writer, path, error) && session_check(session, error);
 }
 
+/* Chains of calls are kept in a digest, since the ranks it will stand beside are not known yet
+ * (NO_RANK_IN_FULL). */
 static bool digest_with(struct digest_settings *settings, char **operands, int count,
                         struct error *error)
 {

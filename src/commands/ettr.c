@@ -73,7 +73,8 @@ static const struct option ettr_options[] = {
     {0},
 };
 
-/* The format of --export, where it is given. */
+/* The format of --export, where it is given. Checked before reading, as every place of output
+ * is. */
 static bool find_exporter(struct ettr_settings *settings, const struct output_inputs *inputs,
                           struct error *error)
 {

@@ -80,7 +80,8 @@ static const struct export_format *find_format(const char *name, struct error *e
 
 /* ---- from the command line ------------------------------------------------------------------- */
 
-/* What it writes, where that is data. */
+/* What it writes, where that is data. An export may replace an earlier export of its own kind,
+ * but never other data, without --force. */
 static enum file_content replaced_by(const struct export_format *format)
 {
     return format->place == EXPORT_TRACE  ? CONTENT_EXPORTED_TRACE
@@ -98,6 +99,8 @@ static struct output_place export_place_of(const struct export_format *format,
                                  .replaces = replaced_by(format)};
 }
 
+/* All rows, all modules, and operators by shape as well: a program can leave out what it does
+ * not want. */
 static bool export_files(struct session *session, const struct export_format *format,
                          const struct export_settings *settings, struct error *error)
 {
@@ -179,6 +182,7 @@ static bool export_to_fleet(char **line, int count, const struct export_settings
     return export_by_python(line, count, error);
 }
 
+/* The line is copied before parsing, which moves operands: Python gets it as it was typed. */
 static bool export_run_export(int count, char **arguments, struct error *error)
 {
     SCOPED(arena) arena = {0};

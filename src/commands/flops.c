@@ -58,6 +58,7 @@ static const struct option flops_options[] = {
     {0},
 };
 
+/* DeepSpeed's format has its own depth and order. */
 static struct module_cost_view view_of(const struct flops_settings *settings, bool is_deepspeed)
 {
     static const enum module_sort sorts[] = {MODULE_SORT_MODEL, MODULE_SORT_FLOPS, MODULE_SORT_TIME,
@@ -103,7 +104,8 @@ static bool count_model(struct flops_settings *settings, struct error *error)
     return is_done;
 }
 
-/* A model instead of traces; its options are of no use without it. */
+/* A model instead of traces; its options are of no use without it. An option that would be
+ * ignored is refused: whoever gave it expected something of it. */
 static bool check_model_options(const struct flops_settings *settings, int operands,
                                 const char *first, struct error *error)
 {

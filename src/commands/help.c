@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Commands first, then pages, then the nearest of both. */
 static bool help_with(const char *name, struct error *error)
 {
     SCOPED(arena) arena = {0};

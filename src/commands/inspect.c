@@ -26,6 +26,7 @@ static const struct option inspect_options[] = {
     {0},
 };
 
+/* Parts that the file has nothing for are left out. */
 static bool describe(struct results *results, const struct trace *trace, const void *context,
                      struct error *error)
 {

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Text with what troff takes for its own escaped; a line of it never begins a request. */
+/* Text with what troff takes for its own escaped; a line of it never begins a request. A dot or
+ * an apostrophe at the start of a line is a request to troff; a hyphen that is to be typed has
+ * to be "\-", or it is printed as another character (man-pages(7), groff_char(7)). */
 static void write_troff(FILE *output, const char *text)
 {
     bool is_line_start = true;
@@ -27,7 +29,7 @@ static void write_troff(FILE *output, const char *text)
     }
 }
 
-/* Paragraphs, which blank lines part. */
+/* Paragraphs, which blank lines part. Texts of help are shorter than the buffer. */
 static void write_paragraphs(FILE *output, const char *text)
 {
     while (*text) {
@@ -60,7 +62,8 @@ static void man_write_options(FILE *output, const struct option *options)
     }
 }
 
-/* Lines "command" and "    what it does", or "0  meaning": the first word or line as the term. */
+/* Lines "command" and "    what it does", or "0  meaning": the first word or line as the term.
+ * As the help has them: the command at the margin, what it does indented. */
 static void write_examples(FILE *output, const char *text)
 {
     while (*text) {

@@ -41,6 +41,7 @@ static bool keep_answers(struct error *error)
     return true;
 }
 
+/* The root is resolved once: every question compares real paths with it. */
 static bool run_mcp(int count, char **arguments, struct error *error)
 {
     struct mcp_settings settings = {.root = ".", .seconds = USUAL_SECONDS};

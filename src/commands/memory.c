@@ -49,7 +49,8 @@ static const struct option memory_options[] = {
     {0},
 };
 
-/* One snapshot among the files, and all must be some. */
+/* One snapshot among the files, and all must be some. By content: a folder is none, a pickle
+ * that is no snapshot neither. */
 static bool is_about_snapshots(char **paths, int count, const struct memory_settings *settings)
 {
     for (int i = 0; i < count; i++)
@@ -58,7 +59,8 @@ static bool is_about_snapshots(char **paths, int count, const struct memory_sett
     return settings->compare != NULL;
 }
 
-/* `compare BEFORE AFTER` is `--compare BEFORE AFTER`. */
+/* `compare BEFORE AFTER` is `--compare BEFORE AFTER`. The word stands for the option, as in
+ * 'flopledger compare'; a file of that name can still be named by its path. */
 static bool parse_comparison(struct memory_settings *settings, char ***arguments, int *count,
                              struct error *error)
 {

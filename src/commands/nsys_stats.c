@@ -65,6 +65,8 @@ static bool nsys_stats_print_reports(struct nsys_database *database,
            output_file_close(&file, error) && check_database(database, error);
 }
 
+/* The name of the file is put before errors of reading; those of the command line and of
+ * output have their own. */
 static bool nsys_stats_report_on(const char *path, const struct chosen_stats *chosen,
                                  const struct nsys_stats_settings *settings, struct error *error)
 {

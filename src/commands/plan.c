@@ -18,6 +18,7 @@ static const char positive_number_accepted[] = "a number of more than 0 (12.5)";
 static const char batch_change_accepted[] =
     "a factor (2x, 0.5x) or the samples that a device has in a pass (8)";
 
+/* "2x" is a factor, "8" a number of samples: only the latter has to be whole. */
 static bool parse_batch_change(const char *text, void *field)
 {
     struct scaled_request *request = field;
@@ -144,6 +145,7 @@ static const struct option plan_options[] = {
     {0},
 };
 
+/* The last of the list is for training only. */
 static bool plan_needs(const struct plan_settings *settings, struct error *error)
 {
     const struct {

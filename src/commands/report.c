@@ -114,7 +114,8 @@ static const struct option report_options[] = {
     {0},
 };
 
-/* A text has the memory of a trace where it is asked for: to follow it takes time. */
+/* A text has the memory of a trace where it is asked for: to follow it takes time. Following
+ * allocations takes as long as the rest of a report: only where a section of them is printed. */
 static bool wants_memory(const struct page_settings *page)
 {
     static const char *const keys[] = {"memory", "memory_modules", "memory_blocks",
@@ -148,6 +149,8 @@ static struct analysis_plan plan_of(const struct report_settings *settings, size
     };
 }
 
+/* What of the page changes the results (rows, blocks, which ranks are in full) is part of the
+ * question; how they are printed is not. */
 static bool ask_of_cache(struct session *session, const struct report_settings *settings,
                          const struct rank_reading *reading, struct error *error)
 {
@@ -189,6 +192,8 @@ static bool report_report_on(struct session *session, const struct report_settin
            (print_page(&session->results, &settings->page, error) && session_check(session, error));
 }
 
+/* Kinds of input that are no traces are looked for after the options are known to be right,
+ * and before the processes of a world are joined: they are read by one. */
 static bool report_run_with(struct report_settings *settings, char **operands, int count,
                             struct error *error)
 {

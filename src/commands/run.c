@@ -74,6 +74,7 @@ static const struct option run_options[] = {
     {0},
 };
 
+/* As parse_options would find it; what is unknown has no value here, and is refused there. */
 static const struct option *option_of(const char *argument)
 {
     for (const struct option *option = run_options; option->name; option++) {
@@ -88,7 +89,9 @@ static const struct option *option_of(const char *argument)
 }
 
 /* How many of the arguments are options of ours: those before the program, which has options of
- * its own, or up to the name of a module. */
+ * its own, or up to the name of a module. Options of the program must never be taken for ours:
+ * everything from the first word that is no option on belongs to it. "-m MODULE" ends ours as
+ * well, as it does python's own. */
 static int count_own_arguments(char **arguments, int count)
 {
     int i = 0;
@@ -114,7 +117,8 @@ static bool run_ends_with(const char *text, const char *end)
     return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-/* What is to be started: `words` with Python in front where that is left out. */
+/* What is to be started: `words` with Python in front where that is left out. A script that is
+ * not executable is run by Python: what nearly everybody means by it. */
 static char **make_command(struct arena *arena, const char *module, char **words, int count)
 {
     size_t places = (size_t)count + 4;
@@ -133,7 +137,8 @@ static char **make_command(struct arena *arena, const char *module, char **words
     return command;
 }
 
-/* "train" of `torchrun --nproc-per-node 2 here/train.py`, "pkg.train" of `python -m pkg.train` */
+/* "train" of `torchrun --nproc-per-node 2 here/train.py`, "pkg.train" of `python -m pkg.train`
+ * The script, not the launcher: captures of torchrun would else all have one name. */
 static const char *run_name_of(struct arena *arena, char **command)
 {
     const char *name = path_name(command[0]);
@@ -168,7 +173,9 @@ static void set_trigger_variables(const struct trigger_wish *wish)
     set_variable("FLOPLEDGER_ON_BYTES", text);
 }
 
-/* What the recorder reads: python/flopledger/settings.py. */
+/* What the recorder reads: python/flopledger/settings.py. By the environment, as it is inherited
+ * by all that the program starts: launchers, ranks, workers. Messages and provenance are only
+ * set where the user has not. */
 static void set_environment(struct arena *arena, const struct run_settings *settings,
                             const char *capture, const char *package)
 {
@@ -207,7 +214,8 @@ static void set_environment(struct arena *arena, const struct run_settings *sett
     }
 }
 
-/* Options win over the file, the file over defaults: so the options are read twice. */
+/* Options win over the file, the file over defaults: so the options are read twice. The first
+ * reading only finds the file; the second puts options over what the file said. */
 static bool run_read_settings(struct run_settings *settings, char **arguments, int count,
                               struct arena *arena, struct error *error)
 {
@@ -264,8 +272,7 @@ struct started {
 };
 
 /* Whether a process that writes into the capture lives: one that the program started may outlive
- * it.
- */
+ * it. A launcher may be killed while its ranks go on: what they write is not lost then. */
 static bool is_written_to(const char *capture)
 {
     struct job_records records = {0};
@@ -288,7 +295,8 @@ static void say_what_is_lost(struct arena *arena, const char *capture)
                 show_text(lost).text);
 }
 
-/* Says what was recorded, and shows it. */
+/* Says what was recorded, and shows it. Recording never changes how the program ends: its exit
+ * status is that of the command, whatever became of the report. */
 static bool conclude(struct arena *arena, const struct run_settings *settings,
                      const struct started *started, struct error *error)
 {
@@ -324,6 +332,8 @@ static bool conclude(struct arena *arena, const struct run_settings *settings,
                      status, status > 128 ? " (a signal ended it)" : "");
 }
 
+/* Everything that may fail is done before the program starts: hours of training must not run
+ * unrecorded by an oversight. */
 static bool record(struct arena *arena, const struct run_settings *settings, char **command,
                    struct error *error)
 {

@@ -39,7 +39,8 @@ static void serve_fill(void *source, struct live_samples *samples)
     watched_job_look(source, samples);
 }
 
-/* Until Ctrl-C or SIGTERM; ends slow requests meanwhile. */
+/* Until Ctrl-C or SIGTERM; ends slow requests meanwhile. Signals are blocked and taken here, so
+ * that no handler interrupts a request. */
 static void await_end(const sigset_t *signals, struct metrics_server *server)
 {
     const struct timespec second = {.tv_sec = 1};

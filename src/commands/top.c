@@ -66,6 +66,8 @@ static void look_again(int signal)
 /* The terminal as it was, to be put back. */
 static struct termios terminal_before;
 
+/* Keys come one by one and are not shown; lines are cut rather than wrapped. All of it is put
+ * back by end_screen, whatever signal ends the program. */
 static void begin_screen(void)
 {
     struct sigaction on_stop = {.sa_handler = stop};
@@ -103,7 +105,8 @@ static int screen_height(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 2 ? size.ws_row : 24;
 }
 
-/* Ctrl-Z: the shell gets its terminal back until the program goes on. */
+/* Ctrl-Z: the shell gets its terminal back until the program goes on. SIGSTOP, since SIGTSTP is
+ * handled here. */
 static void leave_screen_for_a_while(void)
 {
     is_suspended = 0;
@@ -112,7 +115,9 @@ static void leave_screen_for_a_while(void)
     begin_screen();
 }
 
-/* As many lines as there is room for; the last line of the screen says what can be done. */
+/* As many lines as there is room for; the last line of the screen says what can be done. Each
+ * line is cleared behind its end and the screen below the last: nothing is cleared before it is
+ * written, so that nothing flickers. */
 static void show_on_screen(const char *page)
 {
     int left = screen_height() - 1;
@@ -152,7 +157,8 @@ static char *make_page(const struct watched_job *job, const struct live_samples 
     return page;
 }
 
-/* Waits for the time of the next look, a key or a signal. */
+/* Waits for the time of the next look, a key or a signal. The end of standard input ends it as
+ * well: a program that cannot be told to stop should. */
 static void await_key(int64_t milliseconds)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -164,6 +170,7 @@ static void await_key(int64_t milliseconds)
         is_stopped = 1;
 }
 
+/* Rates are differences of two looks; the older is kept until the next. */
 static void show_live(struct watched_job *job, const struct top_settings *settings)
 {
     struct live_samples before = {0};

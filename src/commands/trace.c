@@ -23,6 +23,7 @@ static const struct option trace_options[] = {
     {0},
 };
 
+/* Sent, then told, then awaited: whoever ends the command early still gets the window. */
 static bool run_trace(int count, char **arguments, struct error *error)
 {
     struct trace_settings settings = {.steps = 3};

@@ -16,7 +16,8 @@ struct part {
     const struct json_node *section;
 };
 
-/* Calls `use` for each section, those of all ranks first, until it returns false. */
+/* Calls `use` for each section, those of all ranks first, until it returns false. One order for
+ * all that is listed, counted or looked for: a cursor into findings means the same in each call. */
 static void for_each_part(const struct json_node *report,
                           bool (*use)(void *context, const struct part *part), void *context)
 {
@@ -39,7 +40,8 @@ static void for_each_part(const struct json_node *report,
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-/* At most so many bytes of it, without a character cut in two. */
+/* At most so many bytes of it, without a character cut in two. Back to the first byte of a
+ * character. */
 static size_t length_of_cut(const char *text, size_t bytes_max)
 {
     size_t length = strnlen(text, bytes_max + 1);
@@ -69,6 +71,7 @@ static void copy_cut_text(struct json_writer *writer, const char *key, const cha
     json_text(writer, key, cut);
 }
 
+/* Null members are left out: they say nothing, and answers are short of room. */
 void mcp_copy_value(struct json_writer *writer, const char *key, const struct json_node *value,
                     size_t text_bytes_max)
 {
@@ -112,6 +115,7 @@ static void write_member(struct json_writer *writer, const struct json_node *of,
         mcp_copy_value(writer, name, value, USUAL_TEXT_BYTES);
 }
 
+/* What waits in the writer's buffer counts, too. */
 static bool is_beyond(const struct json_writer *writer, long bytes)
 {
     return ftell(writer->output) + (long)writer->held > bytes;
@@ -145,7 +149,7 @@ struct row_place {
     int64_t number;
 };
 
-/* A row or a finding, its id first. */
+/* A row or a finding, its id first. "depth": 0 is what a reader assumes. */
 static void write_row_or_finding(struct json_writer *writer, const struct row_place *place,
                                  const struct json_node *row, size_t text_bytes_max)
 {
@@ -171,6 +175,8 @@ struct findings {
     bool is_cut;
 };
 
+/* At least what was asked from is skipped, then as many as fit: `seen` is the number of the
+ * next one when it ends. */
 static bool write_findings_of(void *context, const struct part *part)
 {
     struct findings *findings = context;
@@ -193,6 +199,8 @@ static bool write_findings_of(void *context, const struct part *part)
     return true;
 }
 
+/* Twice the bound: the list of sections is what the client goes on with, and must not fall to
+ * a long list of findings. */
 static bool write_contents_of(void *context, const struct part *part)
 {
     struct json_writer *writer = context;
@@ -254,6 +262,8 @@ struct search {
     char names[1024];
 };
 
+/* Names are collected on the way, for the message if nothing is found: those of one rank, as
+ * ranks have the same sections. */
 static bool look_at_part(void *context, const struct part *part)
 {
     struct search *search = context;
@@ -274,7 +284,8 @@ static bool look_at_part(void *context, const struct part *part)
     return true;
 }
 
-/* Rows of a table from `first` on; says where to go on if there are more. */
+/* Rows of a table from `first` on; says where to go on if there are more. At least one row,
+ * however large: else a client that follows the cursor would never get on. */
 static void write_rows(struct json_writer *writer, const struct part *part,
                        const struct json_node *table, const struct mcp_wanted *wanted,
                        int64_t limit)
@@ -335,7 +346,8 @@ static bool write_table(struct json_writer *writer, const struct part *part,
     return true;
 }
 
-/* The section as a whole: all but the rows behind the first of each table. */
+/* The section as a whole: all but the rows behind the first of each table. Each table with its
+ * first rows, which are its most important ones. */
 static void write_whole(struct json_writer *writer, const struct part *part,
                         const struct mcp_wanted *wanted)
 {
@@ -392,6 +404,7 @@ bool mcp_write_answer(struct json_writer *writer, const struct json_node *report
     return is_there;
 }
 
+/* A page of text goes on at a byte, which a cut never puts inside a character. */
 bool mcp_write_text_answer(struct json_writer *writer, const char *text, size_t length,
                            const struct mcp_wanted *wanted, struct error *error)
 {

@@ -44,6 +44,8 @@ struct child {
     int errors;
 };
 
+/* /proc/self/exe: the very program, even where another was installed meanwhile. Standard input
+ * is empty, for it belongs to the protocol. */
 static bool child_start(struct child *child, char *const words[], struct error *error)
 {
     posix_spawn_file_actions_t actions;
@@ -94,6 +96,8 @@ static bool read_output(int pipe, struct child_answer *answer)
     return got > 0 || (got < 0 && errno == EINTR);
 }
 
+/* What is beyond the buffer is read and dropped: a child that waits for room in its pipe would
+ * never end. */
 static bool read_errors(int pipe, struct child_answer *answer)
 {
     char bytes[sizeof answer->errors];
@@ -120,7 +124,8 @@ static void tidy_errors(struct child_answer *answer)
         answer->errors[--length] = '\0';
 }
 
-/* Reads both pipes to their ends. */
+/* Reads both pipes to their ends. Both pipes at once: reading one to its end first would block a
+ * child that fills the other. */
 static bool child_await(struct child *child, int seconds, struct child_answer *answer,
                         struct error *error)
 {
@@ -150,7 +155,8 @@ static bool child_await(struct child *child, int seconds, struct child_answer *a
 
 /* `words` begins with the program's name and ends with NULL. False with `error` set where the child
  * cannot be run, was killed, printed too much, or took longer than `seconds`. Clear the answer in
- * any case. */
+ * any case. Killed without asking if it took too long: it holds nothing that would have to be
+ * put in order. */
 static bool child_program_run(char *const words[], int seconds, struct child_answer *answer,
                               struct error *error)
 {
@@ -219,6 +225,7 @@ static void begin_message(struct json_writer *writer, const struct json_node *id
     write_message_id(writer, id);
 }
 
+/* One message is one line (MCP, "stdio transport"), flushed, since the client waits for it. */
 static void end_message(struct json_writer *writer)
 {
     json_end_object(writer); /* and the end of the line */
@@ -251,6 +258,8 @@ static void end_answer(struct json_writer *writer)
 
 /* ---- methods -------------------------------------------------------------------------------- */
 
+/* The version that the client asks for, where it is known, else the newest, as the protocol
+ * has it. */
 static void answer_initialize(const struct json_node *id, const struct json_node *parameters,
                               FILE *output)
 {
@@ -422,6 +431,8 @@ static char *run_call(const struct mcp_server *server, const struct mcp_call *ca
     return NULL;
 }
 
+/* Errors of a tool are answers with isError, which the model sees; errors of the protocol are
+ * for the client. */
 static void answer_tools_call(const struct mcp_server *server, const struct json_node *id,
                               const struct json_node *parameters, FILE *output)
 {
@@ -473,6 +484,7 @@ static void answer_request(const struct mcp_server *server, const char *method,
     }
 }
 
+/* A notification has no id and gets no answer, whatever it says (JSON-RPC 2.0). */
 void mcp_answer_message(const struct mcp_server *server, const char *message, size_t length,
                         FILE *output)
 {
@@ -499,7 +511,8 @@ void mcp_answer_message(const struct mcp_server *server, const char *message, si
 }
 
 /* Bytes of the next line without its end, at most MESSAGE_BYTES_MAX; -1 at the end of the input,
- * -2 where it is longer: all of it is then read. */
+ * -2 where it is longer: all of it is then read. A line that is too long is read to its end, so
+ * that the next message is found. */
 static ssize_t read_message(FILE *input, char *message)
 {
     size_t length = 0;

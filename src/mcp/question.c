@@ -131,6 +131,7 @@ static void write_parameter(struct json_writer *writer, const struct parameter *
     json_end_object(writer);
 }
 
+/* "additionalProperties": false: a misspelt parameter is refused instead of ignored. */
 static void write_schema(struct json_writer *writer, const struct mcp_tool *tool)
 {
     json_begin_object(writer, "inputSchema", JSON_ON_ONE_LINE);
@@ -182,6 +183,7 @@ static void add_word(struct word_list *list, const char *word)
                    arena_copy_text(list->arena, word, strlen(word)));
 }
 
+/* The root has to end at a slash of the path, or "/data-private" would be below "/data". */
 static bool is_below(const char *path, const char *root)
 {
     size_t length = strcmp(root, "/") == 0 ? 0 : strlen(root);
@@ -283,6 +285,7 @@ static bool parse_row(const char *text, int64_t *row)
     return errno == 0 && end != text && *end == '\0' && *row >= 0 && *row < INT32_MAX;
 }
 
+/* Cut from behind: table, section and number hold no slash, the label of a rank may. */
 static bool parse_id(const char *given, struct arena *arena, struct mcp_wanted *wanted,
                      struct error *error)
 {
@@ -353,6 +356,8 @@ static void add_options(struct word_list *list, const struct mcp_tool *tool,
     add_word(list, "--");
 }
 
+/* Paths come behind "--", so that a file whose name begins with a dash is no option; other
+ * values are words behind their option, and are never seen by a shell. */
 bool mcp_understand(struct mcp_call *call, const struct mcp_tool *tool,
                     const struct json_node *arguments, const char *root, struct error *error)
 {

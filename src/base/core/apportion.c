@@ -4,13 +4,15 @@
 #include <assert.h>
 #include <stdbool.h>
 
+/* Quotient and remainder apart, so that half a divisor added to the total cannot overflow. */
 int64_t rounded_mean(int64_t total, int64_t divisor)
 {
     return total / divisor + (total % divisor + divisor / 2) / divisor;
 }
 
 /* Of the shares that are not rounded up yet, the one with the largest remainder; the first of equal
- * ones. */
+ * ones. Linear for each unit that is left, of which there are at most as many as parts:
+ * quadratic in APPORTION_PARTS_MAX at most. */
 static size_t largest_remainder(const int64_t *remainders, const bool *is_rounded_up, size_t count)
 {
     size_t best = count;
@@ -21,6 +23,9 @@ static size_t largest_remainder(const int64_t *remainders, const bool *is_rounde
     return best;
 }
 
+/* What is left is less than the number of parts, as each remainder is less than one unit: each
+ * is rounded up at most once, and all are within one unit of their exact share (Hamilton's
+ * method). */
 static void round_up(int64_t *shares, const int64_t *remainders, size_t count, int64_t left)
 {
     bool is_rounded_up[APPORTION_PARTS_MAX] = {false};
@@ -34,6 +39,8 @@ static void round_up(int64_t *shares, const int64_t *remainders, size_t count, i
     }
 }
 
+/* The sum may be rounded itself: it is divided as given, and need not be the exact sum of the
+ * parts. */
 void apportion(int64_t *shares, const int64_t *parts, size_t count, int64_t divisor, int64_t sum)
 {
     int64_t remainders[APPORTION_PARTS_MAX];
@@ -48,6 +55,7 @@ void apportion(int64_t *shares, const int64_t *parts, size_t count, int64_t divi
     round_up(shares, remainders, count, left);
 }
 
+/* The product of two 64-bit numbers needs 128 bits. */
 void apportion_by_weight(int64_t *shares, const int64_t *weights, size_t count, int64_t total)
 {
     int64_t remainders[APPORTION_PARTS_MAX];

@@ -27,6 +27,7 @@ static size_t block_size(const struct arena_block *last)
     return last->size < BLOCK_BYTES_MAX / 2 ? 2 * last->size : BLOCK_BYTES_MAX;
 }
 
+/* Zeroed: every structure in an arena begins as "not known" or empty. */
 static struct arena_block *block_new(const struct arena_block *last, size_t bytes)
 {
     size_t usual = block_size(last);
@@ -41,6 +42,8 @@ static struct arena_block *block_new(const struct arena_block *last, size_t byte
     return block;
 }
 
+/* A piece that is larger than what is left begins a block of its own size; the rest of the
+ * block before is lost, which is less than a piece. */
 void *arena_allocate(struct arena *arena, size_t bytes)
 {
     const size_t alignment = alignof(max_align_t);
@@ -73,6 +76,7 @@ char *arena_copy_text(struct arena *arena, const char *text, size_t length)
     return copy;
 }
 
+/* At the end of the list: the newest block of the first arena has room still. */
 void arena_adopt(struct arena *arena, struct arena *from)
 {
     struct arena_block **end = &arena->blocks;
@@ -94,6 +98,8 @@ void arena_give(struct arena *arena, void *allocated)
     *place = block;
 }
 
+/* A list without a stored capacity: it is a power of two, and so the count tells when it is
+ * full. The old one stays in the arena, which in the whole is less than the list itself. */
 void *arena_list_with_room(struct arena *arena, void *list, size_t count, size_t element_bytes)
 {
     enum { FIRST = 4 };

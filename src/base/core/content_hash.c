@@ -14,6 +14,8 @@ struct lanes {
     uint64_t keys[LANES][2];
 };
 
+/* Keys come from the hash before, so that hashes can be chained: what is hashed first changes
+ * how all that follows is mixed. */
 static struct lanes lanes_new(struct content_hash before)
 {
     struct lanes lanes;
@@ -29,6 +31,8 @@ static struct lanes lanes_new(struct content_hash before)
     return lanes;
 }
 
+/* The state enters one factor of the next product, and the product is added to it, not put in
+ * its place: a factor that happens to be 0 wipes out one product, never the state. */
 static inline void add_round(struct lanes *lanes, const unsigned char *from)
 {
     for (int i = 0; i < LANES; i++) {
@@ -40,6 +44,8 @@ static inline void add_round(struct lanes *lanes, const unsigned char *from)
     }
 }
 
+/* The length is in the result, so that zeros at the end of the last round are told from zeros
+ * in the text. */
 struct content_hash content_hash_of(const void *bytes, size_t length, struct content_hash before)
 {
     struct lanes lanes = lanes_new(before);

@@ -18,6 +18,7 @@ bool error_set(struct error *error, enum error_class class, const char *format, 
     return false;
 }
 
+/* The old message is copied first, since it is written over. */
 bool error_in(struct error *error, const char *format, ...)
 {
     char old[sizeof error->message];

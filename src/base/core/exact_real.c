@@ -33,8 +33,11 @@ static void write_decimal(char *to, bool is_negative, uint64_t whole, int decima
     to[digits + sizeof digits - at] = '\0';
 }
 
-/* What is a decimal of few digits, from 0.0001 on, in the same form as printf's %g; false for all
- * others, which need more digits than SURE_DIGITS. */
+/* What is a decimal of few digits, from 0.0001 on, in the same form as printf's %g; false for
+ * all others, which need more digits than SURE_DIGITS. From one decimal up: the first count of
+ * decimals at which the number, written as whole / 10^decimals, reads back as itself. Both whole
+ * (below 10^15) and the power (the largest that is one is 10^22) are exact doubles, so that the
+ * division rounds once, as reading the text does: if it gives the number, so does the text. */
 static bool write_short_decimal(char *to, double number)
 {
     static const double powers[DECIMALS_MAX + 1] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,
@@ -57,6 +60,9 @@ static bool write_short_decimal(char *to, double number)
     return false;
 }
 
+/* The shortest text that reads back as the same double, in the common cases without asking
+ * printf: whole numbers, then short decimals. Others are tried with one digit more each time;
+ * 17 are enough for any double (IEEE 754). */
 struct real_text exact_real(double number)
 {
     static const double least = 0.0001; /* below it %g writes an exponent */

@@ -23,6 +23,8 @@
  * and where nobody planted any, the same file always costs the same. */
 enum { FIRST_SLOTS = 64 };
 
+/* Never 0, which stands for "no secret", and even, so that HASH_MULTIPLIER, which is odd,
+ * stays odd with it. */
 uint64_t hash_secret(void)
 {
     uint64_t secret = 0;
@@ -36,6 +38,7 @@ uint64_t hash_secret(void)
     return (secret | 2) & ~(uint64_t)1;
 }
 
+/* The mask works since slots are a power of two. */
 static size_t first_slot(const struct hash_map *map, uint64_t key)
 {
     return (size_t)hash_mix(key, HASH_MULTIPLIER ^ map->secret) & (map->slot_count - 1);
@@ -67,6 +70,7 @@ static void hash_map_put_anew(struct hash_map *map, size_t slot_count, uint64_t 
     *map = bigger;
 }
 
+/* The distance with wrap-around, by the mask again. */
 static bool is_far_from_its_place(const struct hash_map *map, uint64_t key,
                                   const struct hash_map_slot *slot)
 {
@@ -75,7 +79,10 @@ static bool is_far_from_its_place(const struct hash_map *map, uint64_t key,
     return (distance & (map->slot_count - 1)) >= FAR_FROM_ITS_PLACE;
 }
 
-/* The slot of `key`, which is put into the map with `value_if_new` where it was not in it. */
+/* The slot of `key`, which is put into the map with `value_if_new` where it was not in it. The
+ * size is doubled before the search, so that a slot found stays valid. A key that lands far from
+ * its place is put in after all keys moved with a secret; what it finds then cannot be planned
+ * by a file. */
 static struct hash_map_slot *add(struct hash_map *map, uint64_t key, uint32_t value_if_new)
 {
     struct hash_map_slot *slot;
@@ -95,6 +102,7 @@ static struct hash_map_slot *add(struct hash_map *map, uint64_t key, uint32_t va
     return slot;
 }
 
+/* Twice the count at least: the same bound as when it grows by itself. */
 void hash_map_reserve(struct hash_map *map, size_t count)
 {
     size_t slot_count = FIRST_SLOTS;

@@ -73,7 +73,8 @@ static char *map_memory(size_t bytes)
     return require_memory(memory == MAP_FAILED ? NULL : memory);
 }
 
-/* Memory that begins where a large page does. */
+/* Memory that begins where a large page does. More than is needed is mapped and both ends are
+ * given back, since mmap promises the alignment of a small page only. MADV_HUGEPAGE is a wish. */
 static char *map_large_pages(size_t bytes)
 {
     char *memory = map_memory(bytes + large_page_bytes);
@@ -99,7 +100,9 @@ static struct array_head *new_in_memory(size_t bytes)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* On a disk (not in memory, not across a network), and after `bytes` more not full. */
+/* On a disk (not in memory, not across a network), and after `bytes` more not full. Half of what
+ * is free at most: others write to the disk as well. tmpfs is memory, so that a file there would
+ * save none; a network would be slower than reading the trace again. */
 static bool large_array_has_room(int file, size_t bytes)
 {
     static const long no_disks[] = {0x01021994 /* tmpfs */, 0x858458f6 /* ramfs */,
@@ -115,7 +118,8 @@ static bool large_array_has_room(int file, size_t bytes)
     return (uint64_t)state.f_bavail * (uint64_t)state.f_bsize / 2 > bytes;
 }
 
-/* A file that nobody else sees, and that is gone when its mapping is; -1: none. */
+/* A file that nobody else sees, and that is gone when its mapping is; -1: none. O_TMPFILE has no
+ * name: nothing is left behind, however the process ends. */
 static int large_array_open_file(size_t bytes)
 {
     const char *const folders[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
@@ -151,7 +155,8 @@ static bool write_file(int file, const char *content, size_t bytes)
 }
 
 /* Makes it longer by `bytes` zeros for which the disk has room, so that no access can fail for want
- * of it. */
+ * of it. A mapping of a hole that the disk cannot fill ends the process by SIGBUS at the first
+ * access, far from where anything could be told: the room is taken now. */
 static bool lengthen_file(int file, size_t had_bytes, size_t bytes)
 {
     if (fallocate(file, 0, (off_t)had_bytes, (off_t)bytes) == 0)
@@ -167,7 +172,8 @@ struct file_array {
     bool grows;
 };
 
-/* NULL where no disk takes it. */
+/* NULL where no disk takes it. The mapping keeps the file; only what will grow needs the
+ * descriptor once more. */
 static struct array_head *new_in_file(const struct file_array *wanted)
 {
     int file = large_array_open_file(wanted->bytes);
@@ -191,7 +197,7 @@ static struct array_head *new_in_file(const struct file_array *wanted)
 }
 
 /* Makes the file longer, and moves the mapping where it must. NULL where the disk is full: all is
- * as before. */
+ * as before. mremap may move the mapping: whoever grows an array takes its new address. */
 static struct array_head *grow_file(struct array_head *head, size_t bytes)
 {
     void *memory = MAP_FAILED;
@@ -223,6 +229,9 @@ static size_t whole_pages(size_t bytes)
     return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
+/* Small arrays are from the heap, where they cost no page; from a page upwards they are
+ * mapped, so that growing moves pages and not bytes. If no disk takes a file, memory is taken
+ * after all: going on near the limit is better than ending. */
 static struct array_head *new_array(size_t bytes, bool grows)
 {
     struct array_head *head = NULL;
@@ -258,7 +267,8 @@ size_t large_array_bytes(void *array)
 }
 
 /* Grows where it is, or where the kernel moves its pages to: nothing is copied. NULL where it
- * cannot be so. */
+ * cannot be so. An array that is over the budget when it grows is copied into a file by the
+ * caller. */
 static struct array_head *grow_mapping(struct array_head *head, size_t bytes)
 {
     size_t had_bytes = head->bytes;
@@ -277,6 +287,8 @@ static struct array_head *grow_mapping(struct array_head *head, size_t bytes)
     return head;
 }
 
+/* Doubling while small, then by a quarter: of a large array half unused would be much, and
+ * growing a mapping copies nothing. */
 void *large_array_grown(void *array, size_t bytes)
 {
     size_t had_bytes = large_array_bytes(array);
@@ -309,6 +321,8 @@ void *large_array_in_memory(size_t bytes)
     return large_array_of(head);
 }
 
+/* For arrays that are not used for a while: those in memory go to a file if the budget is used
+ * up. */
 void *large_array_put_aside(void *array)
 {
     struct array_head *head = head_of(array);

@@ -20,7 +20,9 @@ static bool is_in_order(const struct large_order *order, const void *a, const vo
     return order->compare(a, b, order->argument) <= 0;
 }
 
-/* How many of the sorted elements stand before `other`, or where it does. */
+/* How many of the sorted elements stand before `other`, or where it does. What stands before the
+ * first of the right run is in place already: a binary search finds how much, and in nearly
+ * sorted lists that is nearly all. */
 static size_t count_before(const struct large_order *order, void *elements, size_t count,
                            const void *other)
 {
@@ -28,7 +30,9 @@ static size_t count_before(const struct large_order *order, void *elements, size
 }
 
 /* Merges two sorted runs, `left` elements and behind them `right`. What of the left run stays where
- * it is is not moved. */
+ * it is is not moved. Only the left run's part that moves is copied out: the right one's
+ * elements move to the front, never over one that is still needed. Equal elements: left first,
+ * so that it is stable. */
 static void merge_two(const struct large_order *order, void *elements, size_t left, size_t right)
 {
     const size_t bytes = order->element_bytes;
@@ -57,7 +61,8 @@ static void merge_two(const struct large_order *order, void *elements, size_t le
     large_array_free(copy);
 }
 
-/* `ends` are those of the runs, in order. */
+/* `ends` are those of the runs, in order. Neighbors by pairs, round after round: log2(runs)
+ * passes over all. Runs stay next to each other, and stable. */
 static void merge_runs(const struct large_order *order, void *elements, size_t *ends, size_t count)
 {
     while (count > 1) {
@@ -78,6 +83,9 @@ static void merge_runs(const struct large_order *order, void *elements, size_t *
 /* So few sorted runs in a block are merged; more of them are sorted anew. */
 enum { NATURAL_RUNS_MAX = 16 };
 
+/* Profilers write most events in order, with some threads one behind the other: a few sorted
+ * runs, which merging costs less than sorting. No C library promises an order of equal elements
+ * in qsort_r, so that orders are total wherever it matters. */
 static void large_sort_block(const struct large_order *order, void *block, size_t count)
 {
     size_t ends[NATURAL_RUNS_MAX];
@@ -98,6 +106,8 @@ static void large_sort_block(const struct large_order *order, void *block, size_
     merge_runs(order, block, ends, runs);
 }
 
+/* Two blocks of which the second goes on where the first ends are one run: a sorted list costs
+ * one comparison for each element. */
 void sort_large(void *elements, size_t count, const struct large_order *order)
 {
     size_t *ends = require_memory(calloc(count / LARGE_SORT_BLOCK + 1, sizeof *ends));

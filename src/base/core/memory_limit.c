@@ -58,6 +58,8 @@ static const struct group_files group_versions[] = {
 
 enum { GROUP_PATH_MAX = 1024 };
 
+/* Pages of files that were read are counted as used, but are given back when memory is short:
+ * they are added again. */
 static int64_t left_in_group(const struct group_files *files, const char *folder)
 {
     char path[GROUP_PATH_MAX + 64];
@@ -80,7 +82,8 @@ static int64_t smaller_known(int64_t a, int64_t b)
     return b < 0 ? a : a < 0 || b < a ? b : a;
 }
 
-/* The least of the group's and of those above it, which limit it too. */
+/* The least of the group's and of those above it, which limit it too. Limits of the groups above
+ * hold for all below them together. */
 static int64_t left_up_to_root(const struct group_files *files, const char *root, const char *group)
 {
     char folder[GROUP_PATH_MAX];
@@ -117,6 +120,8 @@ static int64_t left_by_line(char *line, const char *root)
                            strcmp(group, "/") == 0 ? "" : group);
 }
 
+/* The machine's own number and the group's: in a container /proc/meminfo is that of the whole
+ * machine. */
 int64_t memory_left_bytes(const char *root)
 {
     char path[GROUP_PATH_MAX];
@@ -149,6 +154,7 @@ int64_t memory_left_bytes(const char *root)
 #endif
 #endif
 
+/* RLIMIT_DATA, not RLIMIT_AS: files that are mapped take address space, and no memory. */
 static void put_in_force(void)
 {
 #ifndef HAS_SHADOW_MEMORY
@@ -171,6 +177,7 @@ void memory_limit_set(int64_t bytes)
     put_in_force();
 }
 
+/* A tenth stays for others, and for what the kernel needs for this process. */
 void memory_limit_set_usual(void)
 {
     int64_t left = memory_left_bytes("");
@@ -189,6 +196,8 @@ int64_t memory_limit_bytes(void)
     return limit_bytes;
 }
 
+/* For a moment, while a program is started that inherits limits: a pager or Python shall not
+ * have ours. */
 void memory_limit_suspend(void)
 {
     if (is_before_known)

@@ -24,7 +24,8 @@ void out_of_memory_cleanup(void (*clean)(void))
     cleanup = clean;
 }
 
-/* What stands in the way; snprintf of whole numbers takes no memory. */
+/* What stands in the way; snprintf of whole numbers takes no memory. Which limit stands in the
+ * way decides what helps: the shell's, ours, or none but the machine. */
 static void describe_limit(char *to, size_t size)
 {
     struct rlimit address_space;
@@ -41,6 +42,9 @@ static void describe_limit(char *to, size_t size)
         (void)snprintf(to, size, "the machine has no more");
 }
 
+/* Nothing here may take memory: buffers are on the stack, and write() has none of its own.
+ * _exit, since exit would flush streams that other threads may hold. Of several threads that
+ * run out, the first tells and ends all. */
 void end_out_of_memory(void)
 {
     char limit[160];

@@ -5,7 +5,9 @@
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 
-/* One pass over one digit; false where all keys have the same digit and nothing was moved. */
+/* One pass over one digit; false where all keys have the same digit and nothing was moved. 11
+ * bits: 2,048 counters of 8 bytes fit into a first-level cache, and three passes sort 33 bits. A
+ * counting sort is stable, which passes from the low digit to the high one rely on. */
 static int sort_by_digit(const uint64_t *from, uint64_t *to, size_t count, unsigned shift,
                          uint64_t mask)
 {
@@ -28,6 +30,8 @@ static int sort_by_digit(const uint64_t *from, uint64_t *to, size_t count, unsig
     return 1;
 }
 
+/* Bits that all keys share cost one pass of counting and none of moving. The result is in
+ * either array, whichever the last pass wrote: the caller takes what is returned. */
 uint64_t *radix_sort(uint64_t *keys, uint64_t *scratch, size_t count, unsigned low_bit,
                      unsigned high_bit)
 {

@@ -60,6 +60,8 @@ static uint32_t hash_text(const char *text, size_t length, uint64_t secret)
     return (uint32_t)(hash ^ hash >> 32);
 }
 
+/* Long strings have a block of their own behind the newest, so that the usual block goes on
+ * being filled. */
 static char *keep_text(struct string_pool *pool, const char *text, size_t length)
 {
     struct string_pool_block *block = pool->blocks;
@@ -87,6 +89,7 @@ static char *keep_text(struct string_pool *pool, const char *text, size_t length
     return copy;
 }
 
+/* Hashes are kept with the entries: growing does not read the texts again. */
 static void string_pool_put_anew(struct string_pool *pool, size_t slot_count)
 {
     uint32_t *slots = require_memory(calloc(slot_count, sizeof *slots));
@@ -127,6 +130,7 @@ static uint32_t add_entry(struct string_pool *pool, const char *text, size_t len
     return (uint32_t)pool->count++;
 }
 
+/* Hash and length first: memcmp is asked only of what is nearly certainly equal. */
 static bool is_entry(const struct string_pool_entry *entry, const char *text, size_t length,
                      uint32_t hash)
 {
@@ -145,7 +149,7 @@ static size_t find_slot(const struct string_pool *pool, const char *text, size_t
     return at;
 }
 
-/* Makes the empty string id 0. */
+/* Makes the empty string id 0. Id 0 is the empty string: a zeroed structure has no text. */
 static void begin(struct string_pool *pool)
 {
     string_pool_put_anew(pool, FIRST_SLOTS);
@@ -153,6 +157,7 @@ static void begin(struct string_pool *pool)
     add_entry(pool, "", 0, hash_text("", 0, 0));
 }
 
+/* The search comes before growing, since most strings are known: then nothing is moved. */
 uint32_t string_pool_add(struct string_pool *pool, const char *text, size_t length)
 {
     uint32_t hash = hash_text(text, length, pool->secret);

@@ -23,6 +23,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct files_seen noted;
 static struct string_pool noted_paths;
 
+/* Names, not content: what a pattern finds is an input of its own, and each file found is
+ * noted by whoever reads it. */
 static struct content_hash hash_matches(const char *pattern, struct content_hash secret)
 {
     struct bytes names = {0};
@@ -58,6 +60,7 @@ void files_seen_end(struct files_seen *seen)
     pthread_mutex_unlock(&lock);
 }
 
+/* Each path once, at its first look: later ones may see what has changed since. */
 static void note_seen(const char *path, bool is_pattern)
 {
     struct seen_file file = {.is_pattern = is_pattern};
@@ -127,6 +130,7 @@ struct path_facts path_facts_of(const char *path)
     return facts;
 }
 
+/* By the time of change (ctime), which no program can set, as it can the time of writing. */
 static double since_change_s(const struct path_facts *facts, const struct timespec *seen)
 {
     return (double)(seen->tv_sec - facts->changed_s) +
@@ -179,6 +183,8 @@ struct hashed_file {
     atomic_bool has_failed;
 };
 
+/* Pieces are hashed by several threads, and their hashes as one list then: the result does not
+ * depend on which thread took which. */
 static void hash_piece(void *argument, size_t index)
 {
     struct hashed_file *hashed = argument;
@@ -201,6 +207,7 @@ static void hash_piece(void *argument, size_t index)
     hashed->pieces[index] = hash;
 }
 
+/* Below eight pieces threads would cost more than they save. The size is hashed as well. */
 static bool hash_file(struct content_hash *hash, const char *path, struct content_hash secret,
                       unsigned threads)
 {
@@ -244,6 +251,8 @@ static bool hash_folder(struct content_hash *hash, const char *path, struct cont
     return true;
 }
 
+/* A missing file has a hash, too: that it is still missing is what is asked. Any other error
+ * is no answer. */
 bool seen_file_hash(struct content_hash *hash, const struct seen_file *file,
                     struct content_hash secret, unsigned threads)
 {

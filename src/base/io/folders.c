@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Each folder on the way; that one is there already, made by another process a moment ago or
+ * before, is no error. */
 bool make_folders(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {

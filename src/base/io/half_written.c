@@ -29,6 +29,9 @@ char *half_written_name(const char *place)
     return text_format("%s.%ld%s", place, (long)getpid(), ending);
 }
 
+/* A lock belongs to the open file, and is gone with the process however it ends: what is not
+ * locked is abandoned. Between the making and the locking another process may have swept it
+ * away: then the link count is 0, and the caller makes it anew. */
 bool half_written_hold(int descriptor)
 {
     struct stat status;
@@ -60,6 +63,8 @@ static int remove_one(const char *path, const struct stat *status, int type, str
     return 0;
 }
 
+/* Taking the lock is the test: who has it may remove. FTW_PHYS follows no link out of the
+ * folder. */
 static void remove_unheld(const char *path)
 {
     int descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);

@@ -52,6 +52,8 @@ static void input_rest_show(char *to, size_t size, const struct rest *rest)
     }
 }
 
+/* Read to the end, though nothing of it is used: a bad checksum shows there only, and how much
+ * is left is part of the message. */
 struct input_rest input_read_rest(struct input_stream *input, struct input_left left)
 {
     struct input_rest result = {.kind = REST_NOTHING};

@@ -39,11 +39,14 @@ struct unpacker {
 
 /* ---- zlib ----------------------------------------------------------------------------------- */
 
+/* zlib counts in unsigned int. */
 static unsigned unpacker_capped(size_t size)
 {
     return size > UINT32_MAX / 2 ? UINT32_MAX / 2 : (unsigned)size;
 }
 
+/* Z_BUF_ERROR only says that nothing could be done with what was given; the loop around sees
+ * that. */
 static enum unpacker_result zlib_step(struct unpacker *unpacker, struct unpacker_buffers *buffers)
 {
     z_stream *zlib = &unpacker->zlib;
@@ -104,6 +107,7 @@ static void isal_end(struct unpacker *unpacker)
 
 /* ---- zstd ----------------------------------------------------------------------------------- */
 
+/* 0: a frame has ended. */
 static enum unpacker_result zstd_step(struct unpacker *unpacker, struct unpacker_buffers *buffers)
 {
     ZSTD_inBuffer input = {buffers->input, buffers->input_left, 0};
@@ -134,6 +138,8 @@ static void zstd_end(struct unpacker *unpacker)
 
 /* ---- any ------------------------------------------------------------------------------------ */
 
+/* By the first byte: gzip's is 0x1f; frames of zstd begin with 0x28, skippable ones with 0x5?
+ * (RFC 8878). What else follows is not of this stream. */
 static bool is_member_start(const struct unpacker *unpacker, const struct unpacker_buffers *buffers)
 {
     if (unpacker->run == zstd_step) /* a frame, or a skippable one */
@@ -148,6 +154,7 @@ static bool wants_zlib(void)
     return chosen && strcmp(chosen, "zlib") == 0;
 }
 
+/* 15 + 16: the largest window, and gzip's header only. */
 static void gzip_begin(struct unpacker *unpacker)
 {
     int status;
@@ -184,7 +191,8 @@ struct unpacker *unpacker_new(enum unpacker_kind kind)
 }
 
 /* Unpacks until the input or the room for output ends. Members and frames that follow each other
- * are one text. */
+ * are one text. Until nothing moves on: input or room has ended then. Members that follow each
+ * other are one text (RFC 1952, 2.2), as of files put together by cat. */
 static enum unpacker_result unpacker_run(struct unpacker *unpacker,
                                          struct unpacker_buffers *buffers)
 {
@@ -230,7 +238,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct input_pipe *pipes; /* guarded by it; until the program ends */
 static size_t pipe_count;
 
-/* Adds what was just read. */
+/* Adds what was just read. Up to a limit what was read of a pipe is kept, so that looking at it
+ * costs nothing; beyond, it is lost, and reading it again is refused. */
 static void input_pipe_keep(struct input_pipe *pipe, const void *bytes, size_t length)
 {
     if (pipe->is_lost || length == 0)
@@ -261,6 +270,7 @@ static void input_pipe_put(const struct input_pipe *pipe)
     pthread_mutex_unlock(&mutex);
 }
 
+/* By device and inode: the same pipe may be named /dev/stdin or -. */
 bool input_pipe_take(struct input_pipe *pipe, dev_t device, ino_t inode)
 {
     bool is_found = false;
@@ -324,7 +334,8 @@ static ssize_t read_pipe(struct input_source *source, void *to, size_t size)
     return count;
 }
 
-/* Up to `size` bytes as stored; fewer only at the end. */
+/* Up to `size` bytes as stored; fewer only at the end. pread where it can: several streams read
+ * one file side by side without a common place in it. */
 static size_t read_raw(struct input_source *source, void *to, size_t size)
 {
     size_t got = 0;
@@ -376,6 +387,8 @@ static size_t read_plain(struct input_source *source, char *to, size_t size)
     return ahead + read_raw(source, to + ahead, size - ahead);
 }
 
+/* The place is where the unpacker stands, not how far the file was read ahead. Only the first
+ * breakage is told. */
 static void set_breakage(struct input_source *source, const char *what)
 {
     int64_t at = source->offset - (int64_t)(source->raw_length - source->raw_used);
@@ -416,6 +429,7 @@ static bool unpack_some(struct input_source *source, struct unpacker_buffers *bu
     return result != UNPACKER_TRAILING;
 }
 
+/* By the ratio, and only beyond a size: JSON of profilers packs to a tenth or a twentieth. */
 static bool is_bomb(const struct input_source *source)
 {
     int64_t packed = source->offset - (int64_t)(source->raw_length - source->raw_used);
@@ -424,6 +438,7 @@ static bool is_bomb(const struct input_source *source)
            source->unpacked_bytes / INPUT_BOMB_RATIO > packed;
 }
 
+/* What was unpacked before the damage is given to the reader: only what follows is lost. */
 static size_t read_unpacked(struct input_source *source, char *to, size_t size)
 {
     struct unpacker_buffers buffers = {.output = (unsigned char *)to, .output_left = size};

@@ -51,7 +51,8 @@ struct input_ring {
     struct input_piece pieces[PIECES];
 };
 
-/* False: the ring is to be freed. */
+/* False: the ring is to be freed. Full when as many pieces as there are have been filled and not
+ * given back. */
 static bool wait_for_room(struct input_ring *ring)
 {
     bool goes_on;
@@ -64,6 +65,8 @@ static bool wait_for_room(struct input_ring *ring)
     return goes_on;
 }
 
+/* Pieces are filled outside the lock: between its numbers, `filled` belongs to this thread,
+ * `returned` to the other. */
 static void *fill_pieces(void *argument)
 {
     struct input_ring *ring = argument;
@@ -105,7 +108,8 @@ static struct input_ring *input_ring_new(struct input_source *source)
     return NULL;
 }
 
-/* Waits for the next piece; at the end one of length 0, again and again. */
+/* Waits for the next piece; at the end one of length 0, again and again. At the end the empty
+ * piece filled last is given again and again. */
 static struct input_piece *input_ring_take(struct input_ring *ring)
 {
     struct input_piece *piece;
@@ -129,7 +133,8 @@ static void input_ring_give_back(struct input_ring *ring)
     pthread_mutex_unlock(&ring->mutex);
 }
 
-/* Stops the thread, whether it is at the end or not. */
+/* Stops the thread, whether it is at the end or not. The reader may stop early: the thread is
+ * told, woken and waited for. */
 static void input_ring_free(struct input_ring *ring)
 {
     if (!ring)
@@ -148,6 +153,7 @@ static void input_ring_free(struct input_ring *ring)
 
 /* ---- input stream ---------------------------------------------------------------------------- */
 
+/* gzip: RFC 1952; zstd: RFC 8878. By content, since names are often wrong. */
 static enum compression known_from(const unsigned char *head, size_t length)
 {
     static const unsigned char gzip[] = {0x1f, 0x8b};
@@ -176,7 +182,8 @@ const char *compression_name(enum compression compression)
     return "none";
 }
 
-/* A pipe that was looked at before goes on from its beginning. False where more of it was read. */
+/* A pipe that was looked at before goes on from its beginning. False where more of it was read.
+ * A pipe that was only looked at goes on from its beginning, by what was kept. */
 static bool parse_pipe(struct input_source *source, const char *path, bool *is_taken,
                        struct error *error)
 {
@@ -282,6 +289,8 @@ bool input_stream_can_seek(const struct input_stream *stream)
     return stream->source && stream->source->is_seekable && stream->compression == COMPRESSION_NONE;
 }
 
+/* Shares the file and owns none of it: many of these read parts of one file side by side, by
+ * pread. */
 void input_stream_open_at(struct input_stream *stream, const struct input_stream *whole,
                           int64_t offset)
 {
@@ -301,7 +310,9 @@ void input_stream_open_at(struct input_stream *stream, const struct input_stream
     };
 }
 
-/* Room for `length` bytes in the window, the last `keep` of the old one at its beginning. */
+/* Room for `length` bytes in the window, the last `keep` of the old one at its beginning. Half
+ * of what is kept on top: a value that is longer than the window is kept again and again, and
+ * each time only a constant part is copied anew. */
 static char *input_stream_make_room(struct input_source *source, size_t keep, size_t length)
 {
     char *window = source->window;
@@ -322,7 +333,8 @@ static char *input_stream_make_room(struct input_source *source, size_t keep, si
     return window;
 }
 
-/* Fills the window from the source itself: no thread between. */
+/* Fills the window from the source itself: no thread between. INPUT_PADDING zeros behind the
+ * text let readers look some bytes ahead, and end scans. */
 static size_t fill_window(struct input_stream *stream, size_t keep)
 {
     struct input_source *source = stream->source;
@@ -335,8 +347,10 @@ static size_t fill_window(struct input_stream *stream, size_t keep)
     return got;
 }
 
-/* Takes the next piece of the ring; what is kept is put in front of it, where there is room for it.
- */
+/* Takes the next piece of the ring; what is kept is put in front of it, where there is room for
+ * it. What is kept is put into the free bytes before the next piece, so that text is not copied
+ * but for its unfinished last event. Only a kept part that is longer is joined with the piece in
+ * a window of its own. It has to be saved before its piece is given back. */
 static size_t input_stream_take_piece(struct input_stream *stream, size_t keep)
 {
     struct input_source *source = stream->source;
@@ -367,6 +381,8 @@ static size_t input_stream_take_piece(struct input_stream *stream, size_t keep)
     return piece->length;
 }
 
+/* The thread is started at the first window that is asked for after a look: streams that are
+ * only looked at have none. Only one thread at a time may touch the source. */
 bool input_stream_next(struct input_stream *stream, size_t keep, struct input_window *window)
 {
     struct input_source *source = stream->source;

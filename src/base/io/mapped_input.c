@@ -16,7 +16,8 @@ static bool too_long(size_t bytes_max, struct error *error)
                      "more than %zu MiB of text: nothing of its kind is so long", bytes_max >> 20);
 }
 
-/* Window by window: what is packed, or comes through a pipe. */
+/* Window by window: what is packed, or comes through a pipe. The bound is checked before
+ * growing: a packed file may hold more than memory. */
 static bool read_windows(struct mapped_input *mapped, struct input_stream *input, size_t bytes_max,
                          struct error *error)
 {
@@ -35,7 +36,8 @@ static bool read_windows(struct mapped_input *mapped, struct input_stream *input
     return true;
 }
 
-/* False where the input is no plain file. */
+/* False where the input is no plain file. MAP_PRIVATE: nothing is written, and what is mapped is
+ * given back under pressure without being written out. */
 static bool map_file(struct mapped_input *mapped, const struct input_stream *input)
 {
     struct input_source *source = input->source;
@@ -63,6 +65,7 @@ bool mapped_input_open(struct mapped_input *mapped, struct input_stream *input, 
     return mapped->length <= bytes_max || too_long(bytes_max, error);
 }
 
+/* In whole pages: the kernel reads them again if somebody looks once more. */
 void mapped_input_forget(const struct mapped_input *mapped, const char *until)
 {
     const size_t page = 4096;
@@ -72,6 +75,8 @@ void mapped_input_forget(const struct mapped_input *mapped, const char *until)
         (void)madvise((void *)(uintptr_t)mapped->text, bytes, MADV_DONTNEED);
 }
 
+/* A file that became shorter while it was mapped ends the process at the next access behind
+ * its end; the size is asked before results are believed. */
 bool mapped_input_is_there(const struct mapped_input *mapped)
 {
     struct stat facts;

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Blocked while a file is half written: whoever presses Ctrl-C gets the old file or the new,
+ * and no remains. They come in when it is done. */
 void output_hold_signals(sigset_t *old)
 {
     sigset_t ending;
@@ -39,6 +41,8 @@ static char *final_path(const char *path)
     return resolved ? resolved : text_copy(path);
 }
 
+/* A file that is there is not asked whether it may be written: it is replaced by renaming,
+ * which the folder decides. What is no file (a device, a pipe) is written in place. */
 bool output_file_check(const char *path, struct error *error)
 {
     char *final = final_path(path);
@@ -61,7 +65,8 @@ bool output_file_check(const char *path, struct error *error)
     return is_writable;
 }
 
-/* Below 0 with errno set where it cannot be made. */
+/* Below 0 with errno set where it cannot be made. O_EXCL makes it ours; the loop is for a sweep
+ * of another process between the two calls. */
 static int open_held(const char *path, mode_t mode)
 {
     for (;;) {
@@ -94,6 +99,7 @@ static bool open_temporary(struct output_file *file, mode_t mode, struct error *
     return true;
 }
 
+/* The permissions of the file that is replaced are kept. */
 bool output_file_open(struct output_file *file, const char *path, struct error *error)
 {
     struct stat status;
@@ -122,7 +128,8 @@ bool output_file_open(struct output_file *file, const char *path, struct error *
     return is_open;
 }
 
-/* What went wrong before is no longer known, but goes wrong again. */
+/* What went wrong before is no longer known, but goes wrong again. ferror tells that, not why:
+ * one more byte fails in the same way and sets errno. */
 static int reason_of_failure(FILE *stream)
 {
     errno = 0;
@@ -144,6 +151,8 @@ bool stream_has_arrived(FILE *stream, const char *path, struct error *error)
     return error_set(error, ERROR_FAILURE, "cannot write '%s': %s", path, strerror(reason));
 }
 
+/* Flushed, closed and then renamed: a full disk may show at any of the first two, and then the
+ * old file stays. */
 bool output_file_close(struct output_file *file, struct error *error)
 {
     bool has_arrived = stream_has_arrived(file->stream, file->name, error);

@@ -42,7 +42,8 @@ static bool make_way(const char *path)
     return is_made;
 }
 
-/* False with errno set where it cannot be made. */
+/* False with errno set where it cannot be made. A folder cannot be made and locked at once:
+ * another process may sweep it between, and then it is made again. */
 static bool make_temporary(struct output_folder *folder)
 {
     for (;;) {
@@ -58,6 +59,8 @@ static bool make_temporary(struct output_folder *folder)
     }
 }
 
+/* A new folder is made beside its place, so that one rename shows it; into one that is there,
+ * files are moved one by one from a folder inside it, since other files in it have to stay. */
 bool output_folder_open(struct output_folder *folder, const char *path, struct error *error)
 {
     struct stat status;
@@ -83,7 +86,8 @@ bool output_folder_open(struct output_folder *folder, const char *path, struct e
 }
 
 /* Calls `act` with what the folder of this name leaves when it is not finished: the folder in it
- * that holds the file, if any, and the file. */
+ * that holds the file, if any, and the file. From the outside in, so that what is removed in the
+ * reverse order is empty by then. */
 static void for_each_made(const struct output_folder *folder, const char *name,
                           void (*act)(const char *path))
 {
@@ -166,6 +170,7 @@ static void remove_way(const char *folder, char *name)
     }
 }
 
+/* Files first, then the folders that they were in: rmdir takes only empty ones. */
 void output_folder_clear(struct output_folder *folder)
 {
     if (!folder || !folder->path)

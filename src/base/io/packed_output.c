@@ -21,7 +21,8 @@ struct packing {
     unsigned char packed[PIECE_BYTES];
 };
 
-/* Packs what the stream was given; false where the target does not take it. */
+/* Packs what the stream was given; false where the target does not take it. Until the packer
+ * leaves room: only then it has taken all of its input. */
 static bool packed_output_pack(struct packing *packing, int flush)
 {
     do {
@@ -66,6 +67,7 @@ static int close_packed(void *cookie)
     return is_done ? 0 : EOF;
 }
 
+/* A FILE of its own kind (fopencookie): writers need not know that they are packed. */
 FILE *packed_output_open(FILE *target)
 {
     const cookie_io_functions_t functions = {.write = packed_output_write_packed,

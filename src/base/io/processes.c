@@ -22,6 +22,7 @@ static char *read_process_file(long pid, const char *name, size_t *length)
     return text;
 }
 
+/* The last of a name that stands twice. */
 const char *process_variable(struct arena *arena, long pid, const char *name)
 {
     size_t name_length = strlen(name);
@@ -59,6 +60,7 @@ size_t add_child_processes(long pid, long *processes, size_t count, size_t room)
     return count;
 }
 
+/* By the name of the file only, as a library may lie anywhere. */
 bool process_maps_file(long pid, const char *name)
 {
     size_t length = 0;

@@ -18,6 +18,8 @@ static bool whole_file_is_too_large(const char *name, struct error *error)
                      WHOLE_FILE_BYTES_MAX >> 20);
 }
 
+/* One byte more than the text is there, for a NUL. The size is not asked before: files of
+ * /proc have none. */
 char *read_whole_file(const char *path, size_t *length, bool *is_missing, struct error *error)
 {
     FILE *file = fopen(path, "re");

@@ -16,6 +16,8 @@ void json_window_init(struct json_window *window, struct input_stream *input, in
     };
 }
 
+/* What is not yet taken is kept and read again with more behind it. Asking for twice as much
+ * each time makes that linear in the whole. */
 bool json_window_grow(struct json_window *window)
 {
     size_t keep = (size_t)(window->scan.limit - window->at);
@@ -54,6 +56,7 @@ char json_window_peek_behind(struct json_window *window)
     }
 }
 
+/* A key that ends at the limit may be cut: only one with something behind it is sure. */
 bool json_window_key(struct json_window *window, struct json_slice *key)
 {
     for (;;) {
@@ -82,6 +85,7 @@ bool json_window_value(struct json_window *window, struct json_slice *value)
     }
 }
 
+/* The last bytes stay in the window, as the text may begin in one window and end in the next. */
 bool json_window_find(struct json_window *window, const char *text)
 {
     size_t length = strlen(text);
@@ -109,7 +113,9 @@ struct skip {
     bool is_in_string;
 };
 
-/* Moves on to behind the value or to the end of the window; true where the value ends. */
+/* Moves on to behind the value or to the end of the window; true where the value ends. Without
+ * looking into values: depth and whether it is in a string are all that has to be known from one
+ * window to the next. */
 static bool skip_in_window(struct json_window *window, struct skip *skip)
 {
     for (; window->at < window->scan.limit; window->at++) {
@@ -134,6 +140,7 @@ static bool skip_in_window(struct json_window *window, struct skip *skip)
     return false;
 }
 
+/* A value of any length passes through one window: nothing is kept. */
 bool json_window_skip(struct json_window *window)
 {
     struct skip skip = {0};

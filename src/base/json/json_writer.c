@@ -56,7 +56,7 @@ static void new_line(struct json_writer *writer)
 }
 
 /* How many bytes of a text stand in JSON as they are: letters, digits and the like, and in markup
- * nothing that means something there. */
+ * nothing that means something there. The zero at the end stops it as well. */
 static size_t plain_length(const char *text, bool is_in_markup)
 {
     enum { ALWAYS = 1, IN_MARKUP = 2 };
@@ -71,7 +71,9 @@ static size_t plain_length(const char *text, bool is_in_markup)
     return (size_t)(at - text);
 }
 
-/* The character at `text`, which does not stand as it is; how many bytes it has. */
+/* The character at `text`, which does not stand as it is; how many bytes it has. In markup '<',
+ * '>' and '&' are written as escapes: "</script>" in a name must not end the page's data. Bytes
+ * that are no UTF-8 become U+FFFD, as JSON has to be UTF-8 (RFC 8259). */
 static size_t write_special(struct json_writer *writer, const char *text, const char *end)
 {
     struct utf8_character c = utf8_decode(text, (size_t)(end - text));
@@ -94,6 +96,7 @@ static size_t write_special(struct json_writer *writer, const char *text, const 
     return c.length;
 }
 
+/* Runs of plain bytes are copied at once: nearly all texts are one run. */
 static void write_string(struct json_writer *writer, const char *text)
 {
     size_t plain = plain_length(text, writer->is_in_markup);
@@ -139,6 +142,7 @@ static void begin_container(struct json_writer *writer, const char *key, enum js
         writer->one_line_depth = writer->depth;
 }
 
+/* An empty one has no line of its own. */
 static void end_container(struct json_writer *writer, char bracket)
 {
     bool was_on_one_line = is_on_one_line(writer);
@@ -203,6 +207,7 @@ static void write_plain(struct json_writer *writer, const char *key, const char 
     end_value(writer);
 }
 
+/* By hand: millions of numbers, and printf reads a format for each. */
 void json_integer(struct json_writer *writer, const char *key, int64_t number)
 {
     uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
@@ -218,6 +223,8 @@ void json_integer(struct json_writer *writer, const char *key, int64_t number)
     write_plain(writer, key, at);
 }
 
+/* No NaN or infinity in JSON: null. -0.0 is written by exact_real, for an integer would lose
+ * its sign. */
 void json_real(struct json_writer *writer, const char *key, double number)
 {
     static const double whole_max = 1e15; /* exact_real writes those in full */

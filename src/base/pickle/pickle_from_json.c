@@ -60,6 +60,7 @@ static bool add_item(struct pickle_tree *tree, struct open_node *stack, size_t *
     return true;
 }
 
+/* With a stack of its own, as the nesting comes from the file. */
 bool pickle_tree_from_json(struct pickle_tree *tree, const char *text, size_t length,
                            struct error *error)
 {

@@ -34,7 +34,8 @@ static bool fail_at_end(const struct pickle_machine *machine)
                        (long long)length);
 }
 
-/* The next window, which begins with what is not yet taken. */
+/* The next window, which begins with what is not yet taken. What is left of the window goes to
+ * the front of the next: operands are whole in one window. */
 static bool refill(struct pickle_machine *machine)
 {
     size_t keep = machine->length - machine->at;
@@ -74,6 +75,8 @@ bool pickle_take_size(struct pickle_machine *machine, size_t size, uint64_t *num
     return true;
 }
 
+/* A length is bounded before memory is asked for: eight bytes of a damaged file may say
+ * anything. */
 bool pickle_take_counted(struct pickle_machine *machine, size_t size, struct pickle_bytes *taken)
 {
     uint64_t length;
@@ -86,6 +89,8 @@ bool pickle_take_counted(struct pickle_machine *machine, size_t size, struct pic
     return pickle_take(machine, (size_t)length, taken);
 }
 
+/* Bytes looked at before are not looked at again when the window grows: linear, however long
+ * the line. */
 bool pickle_take_line(struct pickle_machine *machine, struct pickle_bytes *taken)
 {
     size_t looked_at = 0;
@@ -116,6 +121,8 @@ bool pickle_push(struct pickle_machine *machine, struct pickle_value value)
     return true;
 }
 
+/* What lies below the innermost mark belongs to a list that is not closed, and must not be
+ * taken. */
 static size_t floor_of(const struct pickle_machine *machine)
 {
     return machine->mark_count ? machine->marks[machine->mark_count - 1] : 0;
@@ -152,6 +159,7 @@ bool pickle_pop_mark(struct pickle_machine *machine, size_t *first)
     return true;
 }
 
+/* A damaged index would make the memo as large as it says. */
 bool pickle_memo_put(struct pickle_machine *machine, uint64_t index, struct pickle_value value)
 {
     /* Each put takes a byte at least, so that a true index is no larger than the file so far. */
@@ -215,6 +223,8 @@ static void push_known_values(struct pickle_machine *machine)
     machine->at = (size_t)(at - machine->bytes);
 }
 
+/* One byte, one function. What asks for code is in the table as a refusal: nothing that a file
+ * says is ever called. */
 static bool pickle_machine_run(struct pickle_machine *machine)
 {
     while (!machine->is_stopped) {
@@ -259,7 +269,9 @@ bool pickle_tree_read(struct pickle_tree *tree, struct input_stream *input, stru
     return false;
 }
 
-/* "cos\nsystem\n": the first thing that the pickle asks for is code. */
+/* "cos\nsystem\n": the first thing that the pickle asks for is code. A pickle that begins with
+ * GLOBAL is one all the same, and is then refused by what it asks for, instead of as "no
+ * pickle". */
 static bool asks_for_code(const unsigned char *bytes, size_t length)
 {
     size_t at = 1;
@@ -276,6 +288,8 @@ static bool asks_for_code(const unsigned char *bytes, size_t length)
     return true;
 }
 
+/* Protocol 2 and later begin with 0x80 and the number; older ones with what Python writes
+ * first for a container. */
 bool looks_like_pickle(const char *head, size_t length)
 {
     const unsigned char *bytes = (const unsigned char *)head;

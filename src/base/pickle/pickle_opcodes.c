@@ -200,6 +200,7 @@ static bool run_long(struct pickle_machine *machine)
     return pickle_push(machine, value);
 }
 
+/* Protocol 0 writes booleans as "I00" and "I01" (pickletools). */
 static bool run_int(struct pickle_machine *machine)
 {
     struct pickle_bytes line;
@@ -295,7 +296,8 @@ static bool run_bytes8(struct pickle_machine *machine)
     return push_counted(machine, TAG_BYTES, 8);
 }
 
-/* A line in which characters are written as escapes. */
+/* A line in which characters are written as escapes. Twice the length: an escape of two bytes
+ * may stay two, and a Latin-1 byte becomes two of UTF-8. */
 static bool push_escaped(struct pickle_machine *machine,
                          bool (*decode)(const unsigned char *from, size_t length, char *to,
                                         size_t *used))
@@ -352,7 +354,7 @@ static bool run_empty_set(struct pickle_machine *machine)
     return push_empty(machine, TAG_SET);
 }
 
-/* Moves what lies above `first` into `sequence`. */
+/* Moves what lies above `first` into `sequence`. Keys and values of a dict alternate. */
 static bool move_into(struct pickle_machine *machine, struct pickle_value sequence, size_t first)
 {
     size_t count = machine->depth - first;
@@ -367,7 +369,8 @@ static bool move_into(struct pickle_machine *machine, struct pickle_value sequen
     return true;
 }
 
-/* All above the mark as a new sequence. */
+/* All above the mark as a new sequence. The tuple is made although the mark may be missing: it
+ * is then only an unused value. */
 static bool make_of_marked(struct pickle_machine *machine, enum pickle_tag tag)
 {
     struct pickle_value sequence = pickle_make_sequence(machine->tree, tag);
@@ -423,7 +426,8 @@ static bool run_tuple3(struct pickle_machine *machine)
     return make_tuple(machine, 3);
 }
 
-/* Moves what lies above `first` into the sequence below it, which must be of kind `tag`. */
+/* Moves what lies above `first` into the sequence below it, which must be of kind `tag`. The
+ * sequence itself must lie above the mark before it, or a file could add to what is not its own. */
 static bool pickle_opcodes_add_to(struct pickle_machine *machine, enum pickle_tag tag, size_t first)
 {
     size_t floor = machine->mark_count ? machine->marks[machine->mark_count - 1] : 0;
@@ -474,6 +478,7 @@ static bool run_additems(struct pickle_machine *machine)
 
 /* ---- the stack and the memo ---- */
 
+/* POP takes a mark off where that is on top (pickle.py, load_pop). */
 static bool run_pop(struct pickle_machine *machine)
 {
     struct pickle_value value;
@@ -515,6 +520,7 @@ static bool memo_get(struct pickle_machine *machine, uint64_t index)
     return pickle_memo_get(machine, index, &value) && pickle_push(machine, value);
 }
 
+/* The next free number, as protocol 4 has it. */
 static bool run_memoize(struct pickle_machine *machine)
 {
     return memo_put(machine, machine->memo_count);
@@ -596,6 +602,7 @@ static bool run_frame(struct pickle_machine *machine)
     return pickle_take_size(machine, 8, &length);
 }
 
+/* The value on top is the result; what lies below it is dropped. */
 static bool run_stop(struct pickle_machine *machine)
 {
     machine->is_stopped = true;

@@ -32,6 +32,8 @@ static const char *opcode_name(const struct pickle_machine *machine)
                : "an instruction";
 }
 
+/* The name is shown, since it is what tells a reader whether the file is an attack
+ * ("os.system") or only of another kind ("torch._utils._rebuild_tensor_v2"). */
 static bool refuse_named(struct pickle_machine *machine, const char *opcode)
 {
     struct pickle_bytes module;
@@ -59,6 +61,7 @@ bool pickle_refuse_instance(struct pickle_machine *machine)
     return refuse_named(machine, "INST");
 }
 
+/* Module and name are the two values on top, if they are there. */
 bool pickle_refuse_stack_global(struct pickle_machine *machine)
 {
     char texts[2][SHOWN_MAX] = {"?", "?"};

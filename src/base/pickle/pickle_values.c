@@ -56,6 +56,8 @@ static uint64_t add_wide(struct pickle_tree *tree, uint64_t bits)
     return tree->wide_count++;
 }
 
+/* 60 bits beside the tag hold nearly every integer; larger ones have a place in a table. Sign
+ * and magnitude, so that both 2^64 - 1 and -2^63 can be told. */
 static struct pickle_value make_magnitude(struct pickle_tree *tree, uint64_t magnitude,
                                           bool is_negative)
 {
@@ -71,6 +73,8 @@ struct pickle_value pickle_make_integer(struct pickle_tree *tree, int64_t intege
                           integer < 0);
 }
 
+/* Two's complement, the low byte first: bytes beyond the eighth have to be the sign only, or
+ * it is more than 64 bits. */
 struct pickle_value pickle_make_long(struct pickle_tree *tree, const unsigned char *bytes,
                                      size_t length)
 {
@@ -132,7 +136,9 @@ struct pickle_value pickle_make_sequence(struct pickle_tree *tree, enum pickle_t
 enum { SEQUENCES_SEEN = 4096, SEEN_CELLS_MIN = 4 };
 
 /* Where a new list with these cells is kept if a list with the same was made before: stacks of
- * allocations repeat. What it returns has cells, or is to be given some. */
+ * allocations repeat. What it returns has cells, or is to be given some. A snapshot of memory
+ * holds millions of stack traces, of which some thousands differ: equal ones share their cells.
+ * The table is small and forgets; a miss only costs memory. */
 static struct pickle_sequence *seen_sequence(struct pickle_tree *tree,
                                              const struct pickle_value *cells, size_t count)
 {
@@ -149,6 +155,8 @@ static struct pickle_sequence *seen_sequence(struct pickle_tree *tree,
     return seen;
 }
 
+/* Cells are copied when they grow: the old ones stay in the arena, which in the whole is no
+ * more than the list. Shared cells have no room, so that whoever adds to one copies first. */
 bool pickle_extend(struct pickle_tree *tree, struct pickle_value sequence,
                    const struct pickle_value *cells, size_t count)
 {
@@ -292,6 +300,7 @@ struct pickle_items pickle_items(const struct pickle_tree *tree, struct pickle_v
     };
 }
 
+/* From the end: of a key that stands twice Python keeps the last. */
 static struct pickle_value pickle_member(const struct pickle_tree *tree, struct pickle_value dict,
                                          uint32_t key)
 {
@@ -306,6 +315,7 @@ static struct pickle_value pickle_member(const struct pickle_tree *tree, struct 
     return pickle_make(TAG_NOTHING, 0);
 }
 
+/* A key that is in no string of the pickle is in no dict either: no search then. */
 struct pickle_value pickle_named(const struct pickle_tree *tree, struct pickle_value dict,
                                  const char *key)
 {

@@ -54,6 +54,7 @@ static bool with_length(struct proto_walk *walk, struct proto_field *field)
     return true;
 }
 
+/* Groups (forms 3 and 4) are long out of use, and end the walk. */
 static bool content(struct proto_walk *walk, struct proto_field *field)
 {
     switch (field->form) {
@@ -69,6 +70,8 @@ static bool content(struct proto_walk *walk, struct proto_field *field)
     return false;
 }
 
+/* Unknown fields are given as any other: who walks skips them, and newer writers stay
+ * readable. */
 bool proto_next(struct proto_walk *walk, struct proto_field *field)
 {
     const char *start = walk->at;

@@ -17,6 +17,7 @@ static const struct {
     {"MiB", 1048576}, {"GiB", 1073741824}, {"TiB", 1099511627776},
 };
 
+/* A unit is asked for: of "80" nobody could say what it is. */
 bool parse_byte_size(const char *text, void *field)
 {
     int64_t *result = field;

@@ -29,6 +29,9 @@ static void write_character(FILE *output, const char *text, struct utf8_characte
         (void)fwrite(text, 1, c.length, output);
 }
 
+/* RFC 4180: quotes around what has a comma, quote or line end, and a quote is doubled. The
+ * apostrophe before a formula is what OWASP advises against CSV injection: names in a trace
+ * come from strangers. */
 void csv_write_text(FILE *output, const char *text)
 {
     const char *end = text + strlen(text);

@@ -11,7 +11,8 @@
 /* A longer name is only cut in its middle: taking it apart would take too long. */
 enum { CPP_NAME_MAX = 8192, ESCAPED_BYTES_MAX = 12, MICRO_SIGN = 0xB5 };
 
-/* Writes what stands for the character; at most ESCAPED_BYTES_MAX. */
+/* Writes what stands for the character; at most ESCAPED_BYTES_MAX. Control characters would move
+ * the cursor or change the terminal: they are shown, never sent. */
 static int escape(char *output, const char *bytes, struct utf8_character c, bool use_unicode)
 {
     if (!c.is_valid)
@@ -45,6 +46,7 @@ const char *display_text(struct arena *arena, const char *text, bool use_unicode
     return copy;
 }
 
+/* For messages of errors, in memory of its own: no arena may be at hand. */
 struct shown_text show_text(const char *text)
 {
     struct shown_text shown;
@@ -67,6 +69,7 @@ int display_columns(const char *text)
     return display_columns_of(text, strlen(text));
 }
 
+/* What is no UTF-8 is shown as one character. */
 int display_columns_of(const char *text, size_t length)
 {
     const char *end = text + length;
@@ -98,6 +101,8 @@ static size_t bytes_within(const char *text, int columns)
     return (size_t)(at - text);
 }
 
+/* Beginning and end tell names apart: what lies between is most often shared. If one column is
+ * left over it goes to the beginning. */
 const char *shorten_middle(struct arena *arena, const char *text, int columns, bool use_unicode)
 {
     const char *ellipsis = use_unicode ? "\xE2\x80\xA6" : "..";
@@ -126,7 +131,9 @@ static bool is_name_character(char c)
            c == '$' || c == '~';
 }
 
-/* The name without its return type "void " and without the parameters "(int, ...)" at its end. */
+/* The name without its return type "void " and without the parameters "(int, ...)" at its end.
+ * The brackets at the end are walked backwards, since template arguments may have brackets, too.
+ * A name like "operator()" or "(anonymous class)" keeps its own. */
 static char *without_parameters(struct arena *arena, const char *name)
 {
     size_t length;
@@ -148,7 +155,8 @@ static char *without_parameters(struct arena *arena, const char *name)
     return arena_copy_text(arena, name, length);
 }
 
-/* Drops "at::native::" and "(anonymous namespace)::" before each name, in place. */
+/* Drops "at::native::" and "(anonymous namespace)::" before each name, in place. Written over
+ * itself: the output is never ahead of the input. A word that is followed by "::" is taken back. */
 static void drop_namespaces(char *name)
 {
     static const char anonymous[] = "(anonymous namespace)::";
@@ -175,7 +183,8 @@ static void drop_namespaces(char *name)
 }
 
 /* Where the bracket group that `text` begins with ends: behind its closing bracket, or at the end
- * of the text. */
+ * of the text. All brackets count as one kind: names of kernels are balanced, and a '>' of an
+ * operator only makes the group end early. */
 static const char *behind_group(const char *text)
 {
     int depth = 0;
@@ -276,7 +285,8 @@ static void drop_dull_arguments(char *name)
     memmove(out, in, strlen(in) + 1);
 }
 
-/* Puts the last template argument of each `wrapper` ("gpu_kernel_impl<") in its place; in place. */
+/* Puts the last template argument of each `wrapper` ("gpu_kernel_impl<") in its place; in place.
+ * The last argument is what the wrapper calls, which tells the kernel. */
 static void unwrap(char *name, const char *wrapper)
 {
     char *found = strstr(name, wrapper);
@@ -331,6 +341,8 @@ static const char *without_inner_arguments(struct arena *arena, const char *name
     return copy;
 }
 
+/* From what costs least to what costs most: parameters, namespaces and lambdas, dull
+ * arguments, deep arguments, and then the middle. Each only if the name is still too long. */
 const char *shorten_name(struct arena *arena, const char *name, int columns, bool use_unicode)
 {
     const char *shorter;

@@ -19,6 +19,8 @@ static uint64_t magnitude(int64_t number)
     return number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
 }
 
+/* The unit changes at ten of the next one: "9,876.543 µs" keeps three digits behind the point
+ * that "9.877 ms" would hide. */
 struct unit_scale time_scale(int64_t largest_ns)
 {
     uint64_t size = magnitude(largest_ns);
@@ -32,6 +34,7 @@ struct unit_scale time_scale(int64_t largest_ns)
     return (struct unit_scale){"h", 3600e9, 3};
 }
 
+/* ldexp is exact, as powers of two are. */
 struct unit_scale bytes_scale(int64_t largest_bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -58,7 +61,9 @@ struct unit_scale decimal_scale(double largest, const char *const units[6])
     return (struct unit_scale){units[power], factor, power == 0 ? 0 : size >= 100 * factor ? 1 : 2};
 }
 
-/* Digits of `whole` in groups of three, a sign before and `fraction` (".123" or "") behind. */
+/* Digits of `whole` in groups of three, a sign before and `fraction` (".123" or "") behind.
+ * Thousands are parted by commas, in every locale: reports of two machines can be compared as
+ * text. */
 static struct short_text grouped(bool is_negative, uint64_t whole, const char *fraction)
 {
     char digits[24];
@@ -86,6 +91,8 @@ static uint64_t power_of_ten(int exponent)
     return power;
 }
 
+/* In whole numbers: a double of nanoseconds loses the last ones after a hundred days, and
+ * columns have to add up. Rounded half up. */
 struct short_text format_scaled_time(int64_t ns, struct unit_scale scale)
 {
     uint64_t size = magnitude(ns);
@@ -103,6 +110,7 @@ struct short_text format_scaled_time(int64_t ns, struct unit_scale scale)
     return grouped(ns < 0 && rounded > 0, rounded / steps, fraction);
 }
 
+/* A number that rounds to zero has no sign: "-0.0" is avoided. */
 struct short_text format_scaled(double number, struct unit_scale scale)
 {
     double scaled = number / scale.factor;
@@ -128,6 +136,7 @@ static struct short_text with_unit(struct short_text number, const char *unit)
     return number;
 }
 
+/* The limits are where rounding would make one digit more: 9.995 is printed as 10.0. */
 int three_digit_decimals(double number)
 {
     double size = fabs(number);
@@ -154,6 +163,7 @@ struct short_text format_short_time(int64_t ns)
     return with_unit(format_scaled((double)ns, scale), scale.unit);
 }
 
+/* Two units at most: beyond, nobody reads on. */
 struct short_text format_duration(int64_t ns)
 {
     int64_t seconds = ns / 1000000000 + (ns % 1000000000 >= 500000000);
@@ -200,6 +210,8 @@ struct short_text format_count(int64_t count)
     return grouped(count < 0, magnitude(count), "");
 }
 
+/* More decimals below 1 %, so that two digits stay: a share of 0.03 % is a number, 0.0 % is
+ * none. */
 int percent_decimals(double fraction)
 {
     double percent = fabs(fraction) * 100;
@@ -219,6 +231,7 @@ struct short_text format_fraction(double fraction)
         "%");
 }
 
+/* Three digits or so, whatever the size; the loop adds decimals for small ones. */
 struct short_text format_number(double number)
 {
     double size = fabs(number);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+/* Prometheus' text format asks for UTF-8, and for these three escapes. */
 void metric_write_text(FILE *output, const char *text)
 {
     const char *end = text + strlen(text);

@@ -34,6 +34,7 @@ static bool takes_value(const struct option *option)
            option->kind != OPTION_ALIAS;
 }
 
+/* The nearest name is offered only if it is near: see spelling.c. */
 static bool unknown_option(const struct option *options, const char *name, size_t length,
                            struct error *error)
 {
@@ -50,6 +51,7 @@ static bool unknown_option(const struct option *options, const char *name, size_
                      given);
 }
 
+/* errno tells what strtoll only clamps. */
 static bool option_parse_integer(const struct option *option, const char *typed, const char *text,
                                  void *field, struct error *error)
 {
@@ -138,6 +140,7 @@ static bool option_store_value(const struct option *option, const char *typed, c
     return error_set(error, ERROR_FAILURE, "option '%s' takes no value", typed);
 }
 
+/* An alias stores the value that it stands for in the option it names, by the same checks. */
 static bool store_plain(const struct option *options, const struct option *option,
                         const char *typed, void *settings, struct error *error)
 {
@@ -163,6 +166,7 @@ struct parse_state {
     struct bytes *asked; /* NULL: nobody wants to know */
 };
 
+/* Options of the page (width, color) do not change the results, and are no part of a question. */
 static void note_given(const struct parse_state *state, const struct option *option,
                        const char *value)
 {
@@ -172,6 +176,8 @@ static void note_given(const struct parse_state *state, const struct option *opt
     bytes_add(state->asked, value, strlen(value) + 1);
 }
 
+/* "--name=value" and "--name value" are the same; the next word is the value whatever it looks
+ * like, as with getopt_long: "-5" may be one. */
 static bool parse_option(struct parse_state *state, const struct option *option, const char *typed,
                          const char *value, struct error *error)
 {
@@ -192,6 +198,7 @@ static bool parse_option(struct parse_state *state, const struct option *option,
     return option_store_value(option, typed, value, state->settings, error);
 }
 
+/* --no-name is in the table; --name takes it back, so that the last word counts. */
 static bool parse_long(struct parse_state *state, const char *name, struct error *error)
 {
     const char *equals = strchr(name, '=');
@@ -242,6 +249,8 @@ bool parse_options(const struct option *options, void *settings, char **argument
                                 &(struct noted_arguments){arguments, count, NULL}, error);
 }
 
+/* Operands move to the front of the array that is read: they are never ahead of it. "-" alone
+ * is standard input, and "--" ends the options (POSIX, Utility Syntax Guidelines). */
 bool parse_options_noting(const struct option *options, void *settings,
                           const struct noted_arguments *arguments, struct error *error)
 {

@@ -11,8 +11,9 @@ static int spelling_smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* Number of edits from `a` to `b`; both shorter than WORD_MAX. Two neighbours swapped count as one.
- */
+/* Number of edits from `a` to `b`; both shorter than WORD_MAX. Two neighbours swapped count as
+ * one. Optimal string alignment: Levenshtein's table, with one more case for two letters
+ * swapped, the most common slip. 32 x 32 at most. */
 static int edit_distance(const char *a, const char *b)
 {
     int rows[WORD_MAX + 1][WORD_MAX + 1];
@@ -36,6 +37,8 @@ static int edit_distance(const char *a, const char *b)
     return rows[a_length][b_length];
 }
 
+/* More edits are allowed for longer words, but never as many as the word has letters: then
+ * anything would fit. A beginning counts as near, as "--thr" for "--threads". */
 void spelling_consider(struct spelling *best, const char *typed, const char *word)
 {
     size_t typed_length = strlen(typed);

@@ -7,11 +7,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* mpirun gives its processes a terminal that several of them write to: no bars or colors
+ * there. */
 bool is_terminal(FILE *stream)
 {
     return !getenv("OMPI_COMM_WORLD_SIZE") && isatty(fileno(stream));
 }
 
+/* COLUMNS goes first, as a user may set it; the terminal itself is asked next. */
 int terminal_width(FILE *stream)
 {
     const char *columns = getenv("COLUMNS");
@@ -29,6 +32,7 @@ int terminal_width(FILE *stream)
     return TERMINAL_WIDTH_DEFAULT;
 }
 
+/* NO_COLOR: no-color.org. */
 bool terminal_shows_color(FILE *stream)
 {
     const char *no_color = getenv("NO_COLOR");

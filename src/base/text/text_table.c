@@ -41,7 +41,8 @@ static int depth_of(const struct text_table *table, size_t row)
 }
 
 /* Lines the title takes in `width` columns; breaks only between words. Words wider than that make
- * it HEADER_LINES_MAX + 1. */
+ * it HEADER_LINES_MAX + 1. Titles break between words only: a cut word is harder to read than a
+ * wider column. */
 static int title_lines(const char *title, int width)
 {
     int lines = 1;
@@ -64,6 +65,8 @@ static int title_lines(const char *title, int width)
     return lines;
 }
 
+/* A column is as wide as its cells, and wider only if its title needs more lines than there
+ * may be. */
 static int natural_width(const struct text_table *table, size_t column)
 {
     const struct text_column *head = &table->columns[column];
@@ -85,7 +88,8 @@ static int natural_width(const struct text_table *table, size_t column)
     return width;
 }
 
-/* The least a column can be cut to. */
+/* The least a column can be cut to. Numbers are never cut: half a number is a wrong one. The
+ * first column keeps nearly half of the page, since it names the row. */
 static int minimum_width(const struct text_table *table, const struct layout *layout, size_t column)
 {
     int natural = layout->natural[column];
@@ -106,8 +110,8 @@ static int width_in_all(const struct text_table *table, const struct layout *lay
     return width;
 }
 
-/* Leaves out the least important column that is shown; false where all left are to be shown always.
- */
+/* Leaves out the least important column that is shown; false where all left are to be shown
+ * always. Of the same priority the last: columns stand in the order of what matters. */
 static bool leave_one_out(const struct text_table *table, struct layout *layout)
 {
     size_t least = 0;
@@ -144,7 +148,8 @@ static size_t next_to_widen(const struct text_table *table, const struct layout 
     return best;
 }
 
-/* Gives what is free to the names, then to the bars. */
+/* Gives what is free to the names, then to the bars. One column at a time to the narrowest name
+ * that is cut: so all end up about as wide, without sorting. */
 static void use_free_columns(const struct text_table *table, struct layout *layout)
 {
     int free_columns = layout->room - width_in_all(table, layout);
@@ -166,6 +171,8 @@ static void use_free_columns(const struct text_table *table, struct layout *layo
     }
 }
 
+/* Every name is cut to its least first; columns are left out while even that is too wide, and
+ * only then the first column gives way. What is free goes back to the names. */
 static struct layout make_layout(const struct text_table *table, int room, struct arena *arena)
 {
     struct layout layout = {.room = room};
@@ -192,7 +199,8 @@ static struct layout make_layout(const struct text_table *table, int room, struc
     return layout;
 }
 
-/* Line `line` of the title broken to `width`: its beginning and length. */
+/* Line `line` of the title broken to `width`: its beginning and length. Breaks as title_lines
+ * counts: both have to agree. */
 static const char *title_line(const char *title, int width, int line, int *length)
 {
     for (;; line--) {
@@ -239,6 +247,7 @@ static void put_escape(struct printing *printing, const char *code)
         fputs(code, printing->output);
 }
 
+/* Spaces are only due until a text follows: lines never end with any. */
 static void end_line(struct printing *printing)
 {
     fputc('\n', printing->output);
@@ -258,6 +267,7 @@ static void put_aligned(struct printing *printing, const char *text, int width, 
         printing->pending += padding;
 }
 
+/* Titles stand at the bottom of the header, next to their numbers. */
 static void put_title(struct printing *printing, size_t index, int line)
 {
     const struct text_column *column = &printing->table->columns[index];
@@ -273,7 +283,10 @@ static void put_title(struct printing *printing, size_t index, int line)
                 column->kind == TEXT_COLUMN_NUMBER);
 }
 
-/* From `start` (rounded to a column, so that its left edge can be drawn) to start + fraction. */
+/* From `start` (rounded to a column, so that its left edge can be drawn) to start + fraction.
+ * The left edge can be drawn at whole columns only, the right one in eighths: so the bar is made
+ * longer by what the edge was moved, and its end is where it belongs. Columns that a part of one
+ * fills count as whole for what follows. */
 static void text_table_put_bar(struct printing *printing, const struct text_cell *cell, int width)
 {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -297,6 +310,7 @@ static void text_table_put_bar(struct printing *printing, const struct text_cell
     printing->pending += width - skipped - columns;
 }
 
+/* Indented by depth in the first column; the name gets what is left. */
 static void put_cell(struct printing *printing, size_t row, size_t index)
 {
     const struct text_cell *cell =

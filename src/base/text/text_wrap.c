@@ -12,7 +12,9 @@ static void write_spaces(FILE *output, int count)
         fprintf(output, "%*s", count, "");
 }
 
-/* One line of the text, which has no newline in it. */
+/* One line of the text, which has no newline in it. Greedy: a word goes on the line if it fits.
+ * Leading spaces are kept, and lines that follow are indented by as much, so that examples keep
+ * their form. A word that is wider than the page stands alone and is not cut. */
 static void text_wrap_write_paragraph(FILE *output, const char *text, size_t length,
                                       struct text_margins margins)
 {

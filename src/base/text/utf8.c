@@ -4,7 +4,8 @@
 #include <string.h>
 
 /* Length by the first byte, and the smallest code that needs that length; 0 for a byte that begins
- * none. */
+ * none. 0xC0, 0xC1 would only begin overlong forms, 0xF5 and up codes beyond U+10FFFF (RFC
+ * 3629). */
 static size_t expected_length(unsigned char first)
 {
     if (first < 0x80)
@@ -18,6 +19,9 @@ static size_t expected_length(unsigned char first)
     return 0;
 }
 
+/* Overlong forms, surrogates and what is beyond U+10FFFF are refused: they are ways to smuggle
+ * characters past checks. An invalid byte is one character, so that decoding goes on behind
+ * it. */
 struct utf8_character utf8_decode(const char *text, size_t length)
 {
     static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -64,6 +68,8 @@ size_t utf8_encode(uint32_t code, char *to)
     return 4;
 }
 
+/* Counted first: nearly all texts are whole, and are given back as they are. A replacement has
+ * three bytes for one. */
 const char *utf8_repaired(struct arena *arena, const char *text)
 {
     static const char replacement[] = "\xEF\xBF\xBD";
@@ -105,6 +111,8 @@ static bool is_in(uint32_t code, const struct code_range *ranges, size_t count)
     return false;
 }
 
+/* More than C0 and C1: characters that turn the direction of writing, that are invisible, or
+ * that end lines (U+2028), which could make a name look like another. */
 bool utf8_is_control(uint32_t code)
 {
     static const struct code_range controls[] = {
@@ -116,6 +124,8 @@ bool utf8_is_control(uint32_t code)
                        : is_in(code, controls, sizeof controls / sizeof controls[0]);
 }
 
+/* Combining marks take none, East Asian wide characters and pictures two (Unicode Standard
+ * Annex 11, in ranges). wcwidth depends on the locale, and gives -1 in "C". */
 int utf8_columns(uint32_t code)
 {
     static const struct code_range combining[] = {

@@ -137,6 +137,7 @@ static uint32_t text_index(struct text_list *list, struct results *results, uint
     return (uint32_t)list->count++;
 }
 
+/* The key is exact: 7 bits hold every class (TIMELINE_CLASSES_IN_ALL_MAX). */
 static uint32_t label_index(struct timeline_rows *rows, const struct timeline_label *label)
 {
     uint64_t key = pair_key(label->name, (label->module << 7) | label->class);
@@ -147,6 +148,8 @@ static uint32_t label_index(struct timeline_rows *rows, const struct timeline_la
     return index;
 }
 
+/* Called for each block, and blocks that follow each other have mostly labels seen a moment
+ * before: a small table at a few bits of the hash answers these without the map. */
 static uint32_t label_of_piece(struct timeline_rows *rows, const struct timeline_piece *piece)
 {
     uint64_t key = pair_key(piece->name, (piece->module << 7) ^ piece->class);
@@ -176,6 +179,7 @@ static void timeline_rows_append(struct timeline_rows *rows, struct growing_row 
     row->event_count += block->count;
 }
 
+/* A launch after its kernel's start is clocks that do not agree: no arrow goes back in time. */
 static void append_piece(struct timeline_rows *rows, struct growing_row *row,
                          const struct timeline_piece *piece)
 {
@@ -240,6 +244,8 @@ static void flush(struct timeline_rows *rows, struct growing_row *row)
     merged->count = 0;
 }
 
+/* Filled time is kept beside the duration: ten kernels of 1 µs spread over 1 ms are drawn as a
+ * block that is 1 % full. */
 static void timeline_rows_merge(struct merged_pieces *merged, const struct timeline_piece *piece)
 {
     int64_t end_ns = piece->start_ns + piece->duration_ns;
@@ -270,7 +276,10 @@ static void timeline_rows_init(struct timeline_rows *rows)
     text_list_init(&rows->modules, rows->tree->count);
 }
 
-/* A piece_sink's take; `context` is the rows. */
+/* A piece_sink's take; `context` is the rows. Relies on pieces of a row coming by start: then
+ * regions, buckets and blocks only go forward, and one open merge for each row is enough.
+ * Buckets are places in time, not runs of short pieces, so that one makes at most one merged
+ * block between two long ones, as the plan counted. */
 static void timeline_rows_take(void *context, const struct timeline_piece *piece)
 {
     struct timeline_rows *rows = context;
@@ -459,6 +468,8 @@ static void add_steps_of_advice(struct making *making, bool *is_chosen,
     }
 }
 
+/* In the order of what is worth showing in full, since the plan takes them as long as they
+ * fit; each once. */
 static void choose_favourites(struct making *making, const struct rank_results *rank)
 {
     const struct ledger *ledger = making->input->ledger;
@@ -587,7 +598,9 @@ static struct timeline *fill_timeline(struct making *making, int64_t blocks_max)
     return timeline;
 }
 
-/* The whole in every event; NULL where that is more than `block_budget` blocks, or looks so. */
+/* The whole in every event; NULL where that is more than `block_budget` blocks, or looks so.
+ * Half of the pieces, since module marks and deep frames are no blocks; if it was a wrong guess,
+ * the walk ends early, at the first block too many. */
 static struct timeline *fill_in_full(struct making *making, int64_t block_budget)
 {
     const struct trace *trace = making->input->trace;
