@@ -239,19 +239,16 @@ static void hang_describe_job(struct results *results, const struct flight_dumps
     rank_add_section(results, page, describe_flight_ranks(results, &view));
 }
 
-bool print_hang_of_dumps(char **operands, int count, const struct hang_report *wanted,
-                         struct error *error)
+static bool print_hang(const struct dump_files *files, const struct hang_report *wanted,
+                       struct error *error)
 {
-    SCOPED(dump_files) files = {0};
     SCOPED(flight_dumps) dumps = {0};
     SCOPED(results) results = {0};
     struct dumps_read outcome = {0};
 
-    if (!find_dump_files(&files, operands, count, error))
-        return false;
     results_init(&results);
     results.detailed_rank = ALL_RANKS;
-    read_dumps(&dumps, &files, wanted, &results, &outcome);
+    read_dumps(&dumps, files, wanted, &results, &outcome);
     if (dumps.dump_count == 0) {
         *error = outcome.first_error;
         return false;
@@ -261,8 +258,19 @@ bool print_hang_of_dumps(char **operands, int count, const struct hang_report *w
         return false;
     if (outcome.failed_count > 0)
         return error_set(error, ERROR_PARTIAL, "%zu of %zu dumps cannot be used",
-                         outcome.failed_count, files.count);
+                         outcome.failed_count, files->count);
     return outcome.damaged_count == 0 ||
            error_set(error, ERROR_PARTIAL, "%zu of %zu dumps are damaged behind their end",
-                     outcome.damaged_count, files.count);
+                     outcome.damaged_count, files->count);
+}
+
+bool print_hang_of_dumps(char **operands, int count, const struct hang_report *wanted,
+                         struct error *error)
+{
+    struct dump_files files = {0};
+    bool is_done =
+        find_dump_files(&files, operands, count, error) && print_hang(&files, wanted, error);
+
+    dump_files_clear(&files);
+    return is_done;
 }

@@ -2,8 +2,8 @@
  * fails where the condition is met, and is an error where it can't be told. Without conditions
  * there is one test for each rank, which passes: its report was made. */
 #include "base/text/display_text.h"
-#include "output/reports/condition_rows.h"
 #include "output/reports/report.h"
+#include "output/results/find_results.h"
 
 #include <stdio.h>
 

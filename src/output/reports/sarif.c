@@ -2,8 +2,8 @@
  * met are errors, what can't be told is a warning, advice and remarks are notes. Each result is
  * about the trace that it was found in. */
 #include "base/json/json_writer.h"
-#include "output/reports/condition_rows.h"
 #include "output/reports/report.h"
+#include "output/results/find_results.h"
 
 #include <limits.h>
 #include <stdio.h>

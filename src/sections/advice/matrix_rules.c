@@ -235,25 +235,29 @@ static bool claim_without_flops(const struct advice_case *advice, struct advice_
                        recorder_words_for(advice->trace)->flops));
 }
 
-static const char at_peak_rates[] =
-    "estimated at the share of the peak that they reach now, no faster than memory allows";
-
-bool check_tf32_not_used(struct advice_case *advice, struct advice_claim *claim)
+static bool claim_at_peak_rates(struct advice_case *advice, struct advice_claim *claim,
+                                const struct product_rule *rule, const char *try_this)
 {
     struct restraint_subject subject = {0};
-    struct product_sum sum =
-        matrix_claim_products(advice, claim, &(struct product_rule){share_by_tf32, 1}, &subject);
+    struct product_sum sum = matrix_claim_products(advice, claim, rule, &subject);
 
     if (sum.count == 0)
         return false;
-    claim->try_this = "torch.set_float32_matmul_precision(\"high\") and "
-                      "torch.backends.cudnn.allow_tf32=True, or autocast to bf16";
+    claim->try_this = try_this;
     if (forbids_peak_ratio(advice, &subject))
         return claim_without_flops(advice, claim, &sum);
     claim->evidence = product_text(advice, &sum);
     claim->confidence = CONFIDENCE_MEDIUM;
-    claim->reason = at_peak_rates;
+    claim->reason = "estimated at the share of the peak that they reach now, no faster than "
+                    "memory allows";
     return true;
+}
+
+bool check_tf32_not_used(struct advice_case *advice, struct advice_claim *claim)
+{
+    return claim_at_peak_rates(advice, claim, &(struct product_rule){share_by_tf32, 1},
+                               "torch.set_float32_matmul_precision(\"high\") and "
+                               "torch.backends.cudnn.allow_tf32=True, or autocast to bf16");
 }
 
 /* The device multiplies 16-bit numbers faster, though its rates are not known. Compute
@@ -342,18 +346,7 @@ bool check_half_not_used(struct advice_case *advice, struct advice_claim *claim)
 
 bool check_off_matrix_units(struct advice_case *advice, struct advice_claim *claim)
 {
-    struct restraint_subject subject = {0};
-    struct product_sum sum =
-        matrix_claim_products(advice, claim, &(struct product_rule){share_by_units, 1}, &subject);
-
-    if (sum.count == 0)
-        return false;
-    claim->try_this = "make the sizes multiples of 8 (pad vocabulary, channels, batch), or batch "
-                      "small matmuls together";
-    if (forbids_peak_ratio(advice, &subject))
-        return claim_without_flops(advice, claim, &sum);
-    claim->evidence = product_text(advice, &sum);
-    claim->confidence = CONFIDENCE_MEDIUM;
-    claim->reason = at_peak_rates;
-    return true;
+    return claim_at_peak_rates(advice, claim, &(struct product_rule){share_by_units, 1},
+                               "make the sizes multiples of 8 (pad vocabulary, channels, batch), "
+                               "or batch small matmuls together");
 }
