@@ -15,6 +15,7 @@ import gzip
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -163,6 +164,10 @@ def timed_json(trace: dict[str, Any]) -> str:
     return text.replace('"@@', "").replace('@@"', "")
 
 
+# As JSON has them, and one of more than one byte.
+ODD = ['\\"', "\\\\", "\\u0001", "\\u001f", "\\n", "\u00fc"]
+
+
 def sections_of(program: Path, path: Path) -> tuple[int, Any]:
     """All of the report but what names the file, and the advice, which has the recorder's words."""
     code, reports = report_of(program, path)
@@ -177,7 +182,22 @@ def check_equality(program: Path, folder: Path, seed: int) -> list[str]:
     rng = random.Random(f"equality {seed}")
     style = list(STYLES.values())[seed % len(STYLES)]
     made = make_trace(seed, Plan(steps=rng.randint(1, 4), blocks=rng.randint(1, 12)), style)
-    return compare_forms(program, folder, write_trace(made, style).whole(), rng)
+    text = write_trace(made, style).whole()
+    if seed % 4 == 0:
+        text = with_odd_names(text, rng)
+    return compare_forms(program, folder, text, rng)
+
+
+def with_odd_names(text: str, rng: random.Random) -> str:
+    """Some names with what JSON escapes, at any place of theirs."""
+
+    def odd(match: re.Match[str]) -> str:
+        if rng.random() < 0.8:
+            return match[0]
+        at = rng.randint(0, len(match[2]))
+        return f'{match[1]}{match[2][:at]}{rng.choice(ODD)}{match[2][at:]}"'
+
+    return re.sub(r'("name": ?")([ -!#-\[\]-~]*)"', odd, text)
 
 
 def compare_forms(program: Path, folder: Path, text: str, rng: random.Random) -> list[str]:

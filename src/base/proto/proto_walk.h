@@ -48,9 +48,38 @@ static inline struct proto_walk proto_walk_of(struct proto_bytes message)
     return (struct proto_walk){.at = message.at, .end = proto_bytes_end(message)};
 }
 
+/* As proto_next, of any field. */
+bool proto_next_long(struct proto_walk *walk, struct proto_field *field);
+
 /* The next field; false at the end, and at a field that is none (see damaged_at). A field whose
- * length is more than is left is given as far as it goes, as the last one. */
-bool proto_next(struct proto_walk *walk, struct proto_field *field);
+ * length is more than is left is given as far as it goes, as the last one.
+ *
+ * Most fields have a number below 16 and a value or length below 128: two bytes, told here. A walk
+ * that has ended or met damage has no such field before it. */
+static inline bool proto_next(struct proto_walk *walk, struct proto_field *field)
+{
+    const char *at = walk->at;
+    unsigned key;
+    unsigned value;
+
+    if (walk->end - at < 2)
+        return proto_next_long(walk, field);
+    key = (unsigned char)at[0];
+    value = (unsigned char)at[1];
+    if (key < 1 << 3 || key >= 0x80 || value >= 0x80)
+        return proto_next_long(walk, field);
+    at += 2;
+    if ((key & 7) == PROTO_VARINT) {
+        *field = (struct proto_field){key >> 3, PROTO_VARINT, value, {0}, false};
+    } else if ((key & 7) == PROTO_LENGTH && value <= walk->end - at) {
+        *field = (struct proto_field){key >> 3, PROTO_LENGTH, 0, {at, value}, false};
+        at += value;
+    } else {
+        return proto_next_long(walk, field);
+    }
+    walk->at = at;
+    return true;
+}
 
 /* As proto_varint, of any length. */
 bool proto_long_varint(const char **at, const char *end, uint64_t *value);

@@ -17,7 +17,8 @@ enum { NESTING_MAX = 16, PARENTS_MAX = 8, NUMBER_BYTES_MAX = 40 };
 
 /* ---- JSON text ------------------------------------------------------------------------------ */
 
-static void add_bytes(struct perfetto_reading *reading, const char *text, size_t length)
+/* Inline, for most texts are constants of a few bytes. */
+static inline void add_bytes(struct perfetto_reading *reading, const char *text, size_t length)
 {
     if (reading->text_length + length + INPUT_PADDING > reading->text_room)
         ARRAY_RESERVE(reading->text, reading->text_room,
@@ -28,7 +29,7 @@ static void add_bytes(struct perfetto_reading *reading, const char *text, size_t
 
 static inline void append_text(struct perfetto_reading *reading, const char *text)
 {
-    add_bytes(reading, text, strlen(text));
+    add_bytes(reading, text, __builtin_strlen(text));
 }
 
 static bool needs_escape(unsigned char c)
@@ -36,27 +37,49 @@ static bool needs_escape(unsigned char c)
     return c < ' ' || c == '"' || c == '\\';
 }
 
+/* How many bytes from `text` on need no escape; eight are looked at together. In a byte that a
+ * number was subtracted from, the highest bit is set where it was smaller; an exclusive or makes a
+ * byte 0 where it was the one that is looked for. Bytes from 0x80 on set it too, and are none. A
+ * borrow from the byte below only marks a byte behind one that is marked. */
+static size_t plain_length(const char *text, size_t length)
+{
+    const uint64_t each = UINT64_C(0x0101010101010101);
+    size_t at = 0;
+
+    for (; at + 8 <= length; at += 8) {
+        uint64_t bytes = load_8_bytes(text + at);
+        uint64_t quote = bytes ^ each * '"';
+        uint64_t slash = bytes ^ each * '\\';
+
+        if (((bytes - each * ' ') | (quote - each) | (slash - each)) & ~bytes & each * 0x80)
+            break;
+    }
+    while (at < length && !needs_escape((unsigned char)text[at]))
+        at++;
+    return at;
+}
+
 /* Bytes above 0x7f are copied as they are: names that are no UTF-8 are counted where they are
  * stored. */
 static void append_quoted(struct perfetto_reading *reading, struct proto_bytes text)
 {
     char escape[8];
-    size_t start = 0;
 
-    add_bytes(reading, "\"", 1);
-    for (size_t i = 0; i < text.length; i++) {
-        unsigned char c = (unsigned char)text.at[i];
+    append_text(reading, "\"");
+    for (size_t start = 0; start < text.length;) {
+        size_t plain = plain_length(text.at + start, text.length - start);
 
-        if (!needs_escape(c))
-            continue;
-        add_bytes(reading, text.at + start, i - start);
-        start = i + 1;
-        (void)snprintf(escape, sizeof escape, c < ' ' ? "\\u%04x" : "\\%c", c);
-        append_text(reading, escape);
+        add_bytes(reading, text.at + start, plain);
+        start += plain;
+        if (start == text.length)
+            break;
+        (void)snprintf(escape, sizeof escape,
+                       (unsigned char)text.at[start] < ' ' ? "\\u%04x" : "\\%c",
+                       (unsigned char)text.at[start]);
+        add_bytes(reading, escape, strlen(escape));
+        start++;
     }
-    if (start < text.length)
-        add_bytes(reading, text.at + start, text.length - start);
-    add_bytes(reading, "\"", 1);
+    append_text(reading, "\"");
 }
 
 static void append_natural(struct perfetto_reading *reading, uint64_t number)
@@ -74,7 +97,7 @@ static void append_natural(struct perfetto_reading *reading, uint64_t number)
 static void append_integer(struct perfetto_reading *reading, int64_t number)
 {
     if (number < 0)
-        add_bytes(reading, "-", 1);
+        append_text(reading, "-");
     append_natural(reading, number < 0 ? -(uint64_t)number : (uint64_t)number);
 }
 

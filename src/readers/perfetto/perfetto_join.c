@@ -1,11 +1,13 @@
 /* Joins begins and ends to events, and slices to the stages of a GPU that are the same work. */
 #include "base/core/array.h"
+#include "base/core/invariant.h"
 #include "base/core/large_array.h"
 #include "base/core/large_sort.h"
 #include "readers/perfetto/perfetto_reading.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SAME_STAGES_MAX = 64, NUMBER_BYTES_MAX = 40 };
@@ -171,23 +173,49 @@ void perfetto_read_stage(struct perfetto_reading *reading, const struct perfetto
 
 /* ---- joining -------------------------------------------------------------------------------- */
 
-/* By track; there in the order of the file, where times never go back in it, else by time. Where
- * all begins of a track stand before all its ends, an end at the time of a begin comes first. */
+/* Halves of one track by time. Where all begins of a track stand before all its ends, an end at the
+ * time of a begin comes first. */
 static int compare_perfetto_halves(const void *a, const void *b, void *argument)
 {
-    const struct perfetto_reading *reading = argument;
+    const struct perfetto_track *track = argument;
     const struct perfetto_half *left = a;
     const struct perfetto_half *right = b;
-    const struct perfetto_track *track = &reading->state.tracks[left->track];
 
-    if (left->track != right->track)
-        return left->track < right->track ? -1 : 1;
-    if (!track->is_in_order && left->time_ns != right->time_ns)
+    if (left->time_ns != right->time_ns)
         return left->time_ns < right->time_ns ? -1 : 1;
-    if (!track->is_in_order && track->is_begins_first &&
-        (left->slice == NO_SLICE) != (right->slice == NO_SLICE))
+    if (track->is_begins_first && (left->slice == NO_SLICE) != (right->slice == NO_SLICE))
         return left->slice == NO_SLICE ? -1 : 1;
     return left->order < right->order ? -1 : left->order > right->order;
+}
+
+/* By track, and there in the order of the file: each half is put behind those of its track that
+ * stand before it. Most writers go forward in time on each track, and nothing is left to sort then;
+ * of a track whose times go back, halves are sorted by time. */
+static void sort_halves(struct perfetto_reading *reading)
+{
+    size_t *next = require_memory(calloc(reading->state.track_count + 1, sizeof *next));
+    struct perfetto_half *sorted = large_array_new(reading->half_count * sizeof *sorted);
+    size_t start = 0;
+
+    for (size_t i = 0; i < reading->half_count; i++)
+        next[reading->halves[i].track + 1]++;
+    for (size_t i = 0; i < reading->state.track_count; i++)
+        next[i + 1] += next[i];
+    for (size_t i = 0; i < reading->half_count; i++)
+        sorted[next[reading->halves[i].track]++] = reading->halves[i];
+    large_array_free(reading->halves);
+    reading->halves = sorted;
+    for (size_t i = 0; i < reading->state.track_count; i++) {
+        struct perfetto_track *track = &reading->state.tracks[i];
+
+        if (!track->is_in_order)
+            sort_large(&sorted[start], next[i] - start,
+                       &(struct large_order){.element_bytes = sizeof *sorted,
+                                             .compare = compare_perfetto_halves,
+                                             .argument = track});
+        start = next[i];
+    }
+    free(next);
 }
 
 /* Stages by their start, to find those that slices show once more. */
@@ -419,10 +447,7 @@ void perfetto_finish_events(struct perfetto_reading *reading)
     struct stage_index index = {0};
 
     if (reading->half_count)
-        sort_large(reading->halves, reading->half_count,
-                   &(struct large_order){.element_bytes = sizeof *reading->halves,
-                                         .compare = compare_perfetto_halves,
-                                         .argument = reading});
+        sort_halves(reading);
     index_stages(reading, &index);
     join_halves(reading, &index);
     add_gpu_stages(reading);

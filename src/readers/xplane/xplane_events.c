@@ -74,9 +74,11 @@ bool xplane_event_read(struct xplane_reading *reading, struct xplane_event *even
     struct proto_field field;
     int64_t id = 0;
 
-    *event = (struct xplane_event){.message = message};
-    while (proto_next(&walk, &field)) {
-        if (proto_is(&field, 1, PROTO_VARINT))
+    *event = (struct xplane_event){.stats = {walk.end, 0}};
+    for (const char *at = walk.at; proto_next(&walk, &field); at = walk.at) {
+        if (proto_is(&field, 4, PROTO_LENGTH) && !event->stats.length)
+            event->stats = (struct proto_bytes){at, (size_t)(walk.end - at)};
+        else if (proto_is(&field, 1, PROTO_VARINT))
             id = proto_signed(&field);
         else if (proto_is(&field, 2, PROTO_VARINT))
             event->offset_ps = proto_signed(&field);
@@ -124,7 +126,7 @@ struct xplane_stats xplane_event_stats(const struct xplane_reading *reading,
                                        const struct xplane_event *event)
 {
     struct xplane_stats stats = xplane_stats_of(reading->plane, event->metadata);
-    struct proto_walk walk = proto_walk_of(event->message);
+    struct proto_walk walk = proto_walk_of(event->stats);
     struct proto_field field;
 
     while (proto_next(&walk, &field)) {

@@ -378,7 +378,7 @@ static int compare_xplane_events(const void *a, const void *b, void *argument)
         return left->offset_ps < right->offset_ps ? -1 : 1;
     if (left->duration_ps != right->duration_ps)
         return left->duration_ps > right->duration_ps ? -1 : 1;
-    return left->message.at < right->message.at ? -1 : left->message.at > right->message.at;
+    return left->stats.at < right->stats.at ? -1 : left->stats.at > right->stats.at;
 }
 
 /* The loop or call that the ops behind it are of: its time is theirs. One look ahead is enough,

@@ -220,22 +220,27 @@ static void record_stat(struct xplane_stats *stats, const struct xplane *plane, 
     stats->has |= (uint32_t)1 << stat;
 }
 
+/* Writers put the id first: of a stat of no interest no more is looked at. An id of 0 is not
+ * written. */
 void xplane_add_stat(struct xplane_stats *stats, const struct xplane *plane,
                      struct proto_bytes message)
 {
     struct proto_walk walk = proto_walk_of(message);
     struct proto_field field;
     struct proto_field value = {.number = 0};
-    const struct xplane_stat_name *name;
-    uint64_t id = 0;
+    const struct xplane_stat_name *name = NULL;
 
     while (proto_next(&walk, &field)) {
-        if (proto_is(&field, 1, PROTO_VARINT))
-            id = field.value;
-        else if (field.number >= 2 && field.number <= 7)
+        if (proto_is(&field, 1, PROTO_VARINT)) {
+            name = stat_name_of(plane, field.value);
+            if (!name || name->stat == XSTAT_COUNT)
+                return;
+        } else if (field.number >= 2 && field.number <= 7) {
             value = field;
+        }
     }
-    name = stat_name_of(plane, id);
+    if (!name)
+        name = stat_name_of(plane, 0);
     if (name && name->stat != XSTAT_COUNT && value.number)
         record_stat(stats, plane, name->stat, &value);
 }
