@@ -41,7 +41,7 @@ static bool needs_escape(unsigned char c)
  * number was subtracted from, the highest bit is set where it was smaller; an exclusive or makes a
  * byte 0 where it was the one that is looked for. Bytes from 0x80 on set it too, and are none. A
  * borrow from the byte below only marks a byte behind one that is marked. */
-static size_t plain_length(const char *text, size_t length)
+static size_t unescaped_length(const char *text, size_t length)
 {
     const uint64_t each = UINT64_C(0x0101010101010101);
     size_t at = 0;
@@ -67,7 +67,7 @@ static void append_quoted(struct perfetto_reading *reading, struct proto_bytes t
 
     append_text(reading, "\"");
     for (size_t start = 0; start < text.length;) {
-        size_t plain = plain_length(text.at + start, text.length - start);
+        size_t plain = unescaped_length(text.at + start, text.length - start);
 
         add_bytes(reading, text.at + start, plain);
         start += plain;

@@ -185,7 +185,7 @@ struct xplane_line {
 
 /* An event of a line. */
 struct xplane_event {
-    struct proto_bytes stats; /* from the first of them to the end of the event's message */
+    struct proto_bytes stats;         /* from the first of them to the end of the event's message */
     struct xplane_metadata *metadata; /* NULL: not in the plane */
     int64_t offset_ps;
     int64_t duration_ps;
