@@ -143,6 +143,10 @@ static void fill_chains(struct call_chains *chains, const struct chaining *chain
         chain_until(chaining, timed_tasks_last(&chaining->tasks), call_of_event);
 }
 
+/* One pass in topological order: what a task's chain consists of is what its own reason's
+ * chain has, plus itself; at a collective the chain ends, and the next begins there. So the
+ * parts between two collectives are known for each, without following any chain back. Tasks
+ * are pinned to their recorded times, since ranks are joined by these. */
 void find_call_chains(struct call_chains *chains, const struct trace_graph *graph)
 {
     struct pinned_steps pinned = {.graph = NULL};

@@ -155,6 +155,8 @@ static void sort_slacks(struct slack_sums *sums, size_t id_count)
     collect_pieces(sums);
 }
 
+/* The slacks of one row lie next to each other, placed there by counting first: the median
+ * needs no copy. */
 static void path_slack_fill_rows(struct slack_rows *rows, const struct slack_sums *sums,
                                  const int64_t *path_ns, size_t id_count)
 {

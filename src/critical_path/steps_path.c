@@ -120,6 +120,9 @@ static void open_event(struct splitting *splitting, struct host_activity *activi
     splitting->open[splitting->depth++] = opened;
 }
 
+/* Intervals and events both come by start, so that one walk splits all of them: before an
+ * event begins, the time up to it goes to whatever is open. The first event is the thread's
+ * first, since one that began long before may still be open. */
 void split_host_intervals(struct host_activity *activity, const struct host_intervals *intervals,
                           const struct host_part_visitor *visitor)
 {
@@ -392,6 +395,7 @@ static enum path_kind kind_of_piece(const struct trace_graph *graph, const struc
     return PATH_HAND_OVER;
 }
 
+/* A delay has no event of its own: it is shown with the kernel that it holds up. */
 struct path_link steps_path_link(const struct steps_path *path, size_t index)
 {
     const struct trace_graph *graph = path->graph;

@@ -107,6 +107,8 @@ static void note_slow(struct job_step_times *times, const struct timed_entry *en
     times->slow[place] = slow;
 }
 
+/* A copy is sorted, for the entries stay in the order of time. The bound is divided before it
+ * is compared, against overflow of products. */
 static void measure_part(struct job_step_times *times, const struct timed_entry *entries,
                          size_t count, struct timed_entry *sorted)
 {

@@ -314,6 +314,9 @@ static bool has_more(const struct event *event, enum account account)
             account == ACCOUNT_IDLE_PYTHON);
 }
 
+/* Only events of the gap's own account are watched, and those that lie around them: a gap is
+ * explained by the one that had most of it. Nested ones are kept on a stack, so that time goes
+ * to the innermost; deeper than the stack, it stays with the one around. */
 static void show_event(struct host_activity *activity, struct watched_gap *watched, uint32_t index)
 {
     const struct event *events = activity->trace->host;

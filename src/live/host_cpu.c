@@ -33,6 +33,7 @@ static void sample_times(const char *line, struct live_samples *samples)
                  (struct live_label){"mode", modes[i]}, (struct live_label){0});
 }
 
+/* The line "cpu " sums all processors, those with a number are counted only (proc_stat(5)). */
 static void sample_host_cpu(void *state, const char *root, struct live_samples *samples)
 {
     SCOPED(kernel_file) times = {0};

@@ -316,6 +316,8 @@ static enum MHD_Result handle(void *opaque, struct MHD_Connection *connection, c
                        "flopledger: /metrics has the numbers, /healthz says ok\n");
 }
 
+/* Held connections are known, so that slow ones can be ended: the library has no limit on how
+ * long a request may take to come. */
 static void note_connection(void *opaque, struct MHD_Connection *connection, void **context,
                             enum MHD_ConnectionNotificationCode what)
 {

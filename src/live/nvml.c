@@ -212,6 +212,8 @@ static void sample_power(const struct nvml_api *api, struct gpu *gpu, struct liv
     sample_temperature(api, gpu, samples);
 }
 
+/* Each number is asked for by itself, and left out if the driver does not have it: older ones
+ * lack some. */
 static void sample_clocks(const struct nvml_api *api, struct gpu *gpu, struct live_samples *samples)
 {
     int (*slow_reasons)(struct nvml_device *, unsigned long long *) =

@@ -46,6 +46,8 @@ static void forget_values(struct nvml_gpm *gpm)
         gpm->values[i] = (double)NAN;
 }
 
+/* Two samples, as GPM's metrics are of the time between them. FLOPLEDGER_GPM=0 leaves the
+ * counters to other tools. */
 void nvml_gpm_start(const struct nvml_api *api, struct nvml_device *device, struct nvml_gpm *gpm)
 {
     struct nvml_gpm_support support = {.version = NVML_GPM_SUPPORT_VERSION};

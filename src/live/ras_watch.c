@@ -172,6 +172,7 @@ static void add_states(struct live_samples *samples, const struct ras_status *st
     }
 }
 
+/* Summed over communicators; -1 is one that RAS tells nothing of, and is no 0. */
 static void add_operation(struct live_samples *samples, const struct ras_status *status, size_t at)
 {
     const struct live_label label = {"operation", status->operations[at]};

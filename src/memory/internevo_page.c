@@ -429,6 +429,7 @@ static void add_trees(struct slices *slices, const struct internevo_tree *trees,
     }
 }
 
+/* Parts without bytes have no arc, but turns are summed over all, so that the ring closes. */
 static void add_summary(struct slices *slices, const struct internevo_tree *trees)
 {
     int64_t total = 0;
@@ -536,6 +537,7 @@ static void internevo_page_write_page(FILE *output, enum internevo_page page,
     (void)fputs("</body>\n</html>\n", output);
 }
 
+/* A page is made of one tree, or of two side by side (the optimizer's). */
 void internevo_page_write(FILE *output, const struct memory_run *run, int32_t device,
                           enum internevo_page page)
 {

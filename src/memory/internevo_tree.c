@@ -127,6 +127,7 @@ static bool is_copy(const struct marked_tensor *tensor)
     return tensor->kind == MEMORY_PARAMETER && *tensor->module == '\0';
 }
 
+/* Copies of parameters in full precision are the optimizer's, as InternEvo counts them. */
 static bool is_of_part(const struct memory_run *run, const struct memory_block *block,
                        enum internevo_part part)
 {

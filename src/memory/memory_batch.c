@@ -71,6 +71,7 @@ bool memory_batch_parse(struct memory_batch *batch, const char *trace_name, cons
     return true;
 }
 
+/* A missing file is no error: runs that another recorder wrote have none. */
 bool memory_batch_find(struct memory_batch *batch, const char *trace_path, struct error *error)
 {
     const char *name = path_name(trace_path);

@@ -506,6 +506,8 @@ static void memory_blocks_take_mark(struct sweep *sweep, const struct signal *si
                                .change_count = sweep->blocks->change_count};
 }
 
+/* That a tensor died ends its block only where no event can tell: on the host, of what was there
+ * before the recording began. */
 static void collect_signal(struct sweep *sweep, const struct signal *signal)
 {
     uint32_t block;

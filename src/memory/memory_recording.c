@@ -192,6 +192,8 @@ static void find_tensor_modules(struct attribution *attribution)
     }
 }
 
+/* A mark says most of a tensor; where there is none, the event that was open on the thread at
+ * that time tells the module and the phase. Moments only go forward, as blocks come by start. */
 static void attribute_block(struct attribution *attribution, struct memory_block *block)
 {
     const struct memory_run *run = attribution->run;

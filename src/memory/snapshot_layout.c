@@ -83,6 +83,8 @@ static void snapshot_layout_take_block(struct laid_segment *segment,
         segment->requested_bytes += block->requested_bytes;
 }
 
+/* The snapshot itself says what was there when it was taken: the history is not needed, and
+ * may have been cut. */
 void lay_out_end(struct memory_layout *layout, const struct snapshot_replay *replay)
 {
     const struct memory_snapshot *snapshot = replay->snapshot;

@@ -349,6 +349,8 @@ static const struct snapshot_annotation **sort_annotations(const struct snapshot
     return sorted;
 }
 
+/* Annotations and events both by time: one walk, with a stack of what is open. The innermost
+ * is the owner. */
 static void find_annotations(struct snapshot_owners *owners, const struct snapshot_replay *replay)
 {
     uint32_t count;

@@ -125,6 +125,7 @@ static int compare_entries(const void *left, const void *right)
     return a->call < b->call ? -1 : a->call > b->call;
 }
 
+/* Sorted by group, number and rank, members of one collective come to lie next to each other. */
 static void list_entries(struct joiner *joiner, uint32_t digest_count)
 {
     size_t count = 0;
@@ -402,6 +403,8 @@ static void prepare_joins(struct call_joins *joins, const struct rank_digest *co
     }
 }
 
+/* Calls are joined group by group, as numbers count within one: O(n log n) for the sort, and
+ * linear after it. */
 void join_calls(struct call_joins *joins, const struct rank_digest *const *digests,
                 uint32_t digest_count)
 {

@@ -180,6 +180,8 @@ static void decode_steps(struct decoding *decoding, struct digest_reader *reader
     digest->step_count = count;
 }
 
+/* Each item takes BYTES_LEAST bytes at least, which bounds what a damaged count can ask memory
+ * for. */
 static void decode_groups(struct decoding *decoding, struct digest_reader *reader)
 {
     enum { BYTES_LEAST = 4 };
@@ -198,6 +200,8 @@ static void decode_groups(struct decoding *decoding, struct digest_reader *reade
     digest->group_count = count;
 }
 
+/* Names are looked up by the list that stands in the file: a newer program may have more
+ * kinds, which are "other" here; numbers outside of any list are damage. */
 static void decode_call(struct rank_digest *digest, struct digest_call *call,
                         const struct digest_names *names, struct digest_reader *reader)
 {

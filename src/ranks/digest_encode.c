@@ -16,6 +16,7 @@ static void put_shared_text(struct bytes *writer, const struct encoding *encodin
     digest_put_shared(writer, encoding->texts, text, strlen(text));
 }
 
+/* In the order in which decoding takes them; it must not change without a new version. */
 static void put_facts(struct bytes *writer, const struct encoding *encoding)
 {
     const struct rank_digest *digest = encoding->digest;

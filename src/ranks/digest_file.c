@@ -69,6 +69,8 @@ static void put_texts(struct bytes *writer, const struct shared_texts *texts)
     free(sorted);
 }
 
+/* Sorted first: the same digests make the same file, in whatever order they came. Texts that
+ * several ranks share (names of hosts, devices, groups) stand once in front. */
 void digest_set_encode(struct bytes *writer, struct digest_set *set)
 {
     const struct shared_texts *texts = digest_set_texts(set);
@@ -192,6 +194,7 @@ static size_t read_whole_records(struct file_reader *reader, const unsigned char
     return done;
 }
 
+/* A newer version is refused with what to do; older ones are read by what they had. */
 static bool read_file_head(struct file_reader *reader, const unsigned char *at, size_t length,
                            struct error *error)
 {

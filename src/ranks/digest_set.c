@@ -164,6 +164,8 @@ static void encode_again(struct digest_set *set, struct digest_record *record)
     record->length = writer.length;
 }
 
+/* Decoded once, so that damage shows where the file is read, and not in the middle of a
+ * report. Those of older versions are written anew: only the newest is in memory. */
 bool digest_set_keep(struct digest_set *set, const struct digest_record *head, const void *bytes,
                      struct digest_context *context)
 {

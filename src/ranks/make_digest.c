@@ -226,6 +226,8 @@ static void collect_memory(struct digest_maker *maker)
     }
 }
 
+/* On one clock for all ranks that have one: the trace's base is added, which is 0 where a trace
+ * tells none. FLOPs are rounded: the format has whole numbers. */
 static void collect_steps(struct digest_maker *maker, const struct efficiency *efficiency,
                           const struct model_description *description)
 {

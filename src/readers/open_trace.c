@@ -92,6 +92,9 @@ static bool is_text(const char *head, size_t length)
  * so many of it, and nothing but UTF-8, is no accident in binary data. */
 enum { REPLACEMENT = 0xfffd, REPLACED_MIN = 8, REPLACED_HEAD_BYTES = 4096 };
 
+/* A binary file that an editor or a transfer "as text" went through is valid UTF-8 full of
+ * U+FFFD, the character for what could not be decoded: the bytes are lost for good, which is
+ * another remedy than "cut" or "not a trace". */
 static bool was_rewritten_as_text(const char *head, size_t length)
 {
     size_t replaced = 0;

@@ -219,6 +219,7 @@ static void begin_building(struct graph_building *building)
     building->delay_of_cut = no_events(building->cuts.count);
 }
 
+/* What is kept is in `out`; all of this was for building it. */
 static void end_building(struct graph_building *building)
 {
     for (uint32_t i = 0; i < building->trace->track_count; i++)

@@ -69,6 +69,7 @@ static void device_links_find_usual_times(struct graph_building *building)
 
 /* ---- what each piece of work waits for ---- */
 
+/* In the order of the trace: the task of each event is known from then on. */
 void add_device_tasks(struct graph_building *building)
 {
     const struct trace *trace = building->trace;

@@ -126,6 +126,9 @@ static void sort_cuts(struct host_cuts *cuts)
 
 /* ---- calls ---- */
 
+/* Threads are cut where something of the device depends on them or they on it: at launches and
+ * at calls that wait. Between two cuts the host's time is one piece, so that the graph grows
+ * with calls and not with events. */
 static void host_cuts_add_calls(struct host_cuts *cuts, struct host_activity *activity,
                                 const int64_t range_ns[2], const uint8_t *is_launch)
 {
@@ -188,6 +191,7 @@ static void note_busy(void *context, enum host_class class, int64_t start_ns, in
     LARGE_ARRAY_ADD(thread->intervals, thread->count, (struct busy_interval){start_ns, end_ns});
 }
 
+/* Cuts are sorted by track: each thread comes once. */
 static void find_busy_threads(struct busy_threads *busy, const struct host_cuts *cuts,
                               struct host_activity *activity, const int64_t range_ns[2])
 {

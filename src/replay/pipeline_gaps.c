@@ -77,6 +77,7 @@ static int64_t rank_with_gap(const struct gap_search *search, size_t count)
     return -1;
 }
 
+/* The first gap is the one that is told; all steps with any are marked. */
 static void pipeline_gaps_find_gaps(struct gap_search *search)
 {
     struct pipeline_job *job = search->job;
@@ -95,6 +96,7 @@ static void pipeline_gaps_find_gaps(struct gap_search *search)
     }
 }
 
+/* Both lists are moved up in place, and numbers of steps follow by `places`. */
 static void drop_broken(struct gap_search *search)
 {
     struct pipeline_job *job = search->job;

@@ -280,6 +280,9 @@ static void follow(const struct pipeline_builder *builder, size_t worker, enum p
     }
 }
 
+/* In the order in which Megatron-LM ends a step: gradients of norms and embeddings, the
+ * reduction where it does not overlap, clipping, the optimizer. Each waits for the one before
+ * on its worker. */
 static void tie_end(const struct pipeline_builder *builder, size_t worker, bool overlaps)
 {
     struct op_run scatters = pipeline_graph_run_of(builder, worker, PIPELINE_GRADS_REDUCE_SCATTER);
@@ -300,6 +303,8 @@ static void tie_end(const struct pipeline_builder *builder, size_t worker, bool 
     follow(builder, worker, PIPELINE_OPTIMIZER, &last);
 }
 
+/* Operations of a kind are a chain on their worker; what ties different kinds is added by
+ * those that know them. */
 static void tie_worker(const struct pipeline_builder *builder, size_t worker, bool overlaps)
 {
     static const struct op_run none = {0, 0};

@@ -84,6 +84,8 @@ static int64_t *replay_trace_array_of_tasks(const struct trace_graph *graph)
     return large_array_new((graph->graph.task_count + 1) * sizeof(int64_t));
 }
 
+/* Factors by name are found when a kernel of that name is met first: -1 stands for "not yet
+ * asked". */
 static struct factors find_factors(const struct trace_graph *graph,
                                    const struct replay_terms *terms)
 {

@@ -168,6 +168,7 @@ static enum scenario_target find_target(const char *name, size_t length)
     return SCENARIO_TARGET_COUNT;
 }
 
+/* The sign is looked for from the end: a pattern of kernels may hold one itself. */
 static bool parse_change(struct scenario *scenario, const struct piece *piece, struct error *error)
 {
     struct scenario_change change = {.word = NO_SCENARIO_WORD};

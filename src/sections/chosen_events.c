@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+/* A range where the numbers follow one another; a list of holes ends after a dozen. */
 const char *step_numbers_text(struct results *results, const struct ledger *ledger)
 {
     const struct step_ledger *steps = ledger->steps;

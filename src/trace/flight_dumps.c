@@ -127,6 +127,8 @@ static void find_members(struct flight_dumps *dumps)
     }
 }
 
+/* Ranks that wrote a dump, and those that any group names: a rank that wrote none is known
+ * from its groups only, and it is the one to look at. */
 static void find_world(struct flight_dumps *dumps)
 {
     size_t count = dumps->dump_count;

@@ -249,6 +249,8 @@ bool is_optimizer_time(const struct optimizer_time *time, uint32_t track, int64_
     return next > 0 && intervals[next - 1].track == track && time_ns < intervals[next - 1].end_ns;
 }
 
+/* Intervals are sorted by thread and time, and do not overlap: a binary search finds the
+ * first, and the walk ends at the last that reaches into the range. */
 int64_t optimizer_time_between(const struct optimizer_time *time, uint32_t track,
                                const int64_t range_ns[2])
 {

@@ -126,6 +126,7 @@ uint32_t trace_builder_track(struct trace_builder *builder, const struct track_k
 
 /* ---- details -------------------------------------------------------------------------------- */
 
+/* -1 is "not known" for numbers, since 0 is one; texts are 0, the empty string. */
 struct event_detail event_detail_none(void)
 {
     struct event_detail detail;
@@ -320,6 +321,8 @@ void read_account_leave(struct read_account *read, const char *name, int64_t cou
     part->count += count;
 }
 
+/* Parts of one file that were read by several threads: what was cut or damaged last is what is
+ * told. */
 void read_account_add(struct read_account *to, const struct read_account *from,
                       const uint32_t *string_of)
 {

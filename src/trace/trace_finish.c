@@ -53,6 +53,8 @@ static void map_tracks(struct trace_builder *to, const struct trace_builder *fro
     }
 }
 
+/* Each builder numbers its own strings; details are put in anew, so that equal ones of two
+ * builders become one. */
 static void map_details(struct trace_builder *to, const struct trace_builder *from,
                         struct id_maps *maps)
 {
@@ -218,6 +220,8 @@ static int compare_names(const char *a, const char *b)
     return strcmp(a, b);
 }
 
+/* By what a track is, never by when it was first met: the order of threads in the file, and of
+ * reading threads, must not show. */
 static int trace_finish_compare_tracks(const void *a, const void *b, void *argument)
 {
     const struct trace_builder *builder = argument;
@@ -320,6 +324,7 @@ static struct track_lists list_tracks(const struct trace *trace, bool by_thread)
     return lists;
 }
 
+/* Names are given by process and thread, of which several tracks may be; all of them get it. */
 static void name_tracks(struct trace *trace, const struct trace_builder *first)
 {
     struct track_lists lists[] = {list_tracks(trace, false), list_tracks(trace, true)};
@@ -375,6 +380,7 @@ static void gather_host(struct finish *finish)
     free(next);
 }
 
+/* Chunks are freed as they are copied: the events are in memory twice for one chunk only. */
 static struct event *trace_finish_gather(struct finish *finish, bool is_notes, uint32_t *count)
 {
     struct event *events;
@@ -510,6 +516,7 @@ static void complete_devices(struct trace *trace, uint32_t count)
     }
 }
 
+/* Devices that work but that the file did not list are added; sorted again then. */
 static void list_devices(struct trace *trace, struct trace_builder *first)
 {
     uint32_t *events = new_map(trace->track_count);

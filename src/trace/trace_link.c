@@ -155,6 +155,8 @@ static bool is_page_move(const struct trace *trace, const struct event *event)
            !strncmp(trace_text(trace, event->name), start, sizeof start - 1);
 }
 
+/* By correlation number. What has none is told apart by why: launched before the recording
+ * began, a page that was moved, or lost; each has another remedy. */
 static void link_launches(struct trace *trace)
 {
     const struct id_choice calls = {EVENT_RUNTIME_CALL, correlation_of};

@@ -181,6 +181,8 @@ int64_t config_labels(struct config_keys *config)
     return count;
 }
 
+/* Linear in the layer: models have a hundred of them. A type that is not known ends the
+ * reading, since guessing it would be counted as known. */
 bool config_layer_is(struct config_keys *config, int64_t index, const char *type, bool otherwise)
 {
     const struct json_node *node = json_items_of(config->root, "layer_types");

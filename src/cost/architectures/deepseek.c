@@ -51,6 +51,9 @@ static void read_indexer(struct layer_kind *kind, const struct architecture *arc
     kind->mixer_other += 2 * size; /* the norm of keys, with biases */
 }
 
+/* The first layers are dense, all others routed; moe_layer_freq other than 1 mixes them and is
+ * refused. Defaults are those of transformers' configuration classes: three dense layers for
+ * V3, none for V2. */
 static void read_deepseek(struct architecture *architecture, struct config_keys *config)
 {
     struct layer_kind kind;

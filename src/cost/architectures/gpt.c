@@ -15,6 +15,8 @@ static struct layer_kind gpt_layer(const struct architecture *architecture,
     return kind;
 }
 
+/* GPT-2 has biases everywhere and learned positions; the norms have a weight and a bias, hence
+ * twice the hidden size. */
 static void read_gpt2(struct architecture *architecture, struct config_keys *config)
 {
     struct layer_kind kind;

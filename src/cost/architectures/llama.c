@@ -50,6 +50,8 @@ static void read_projections(struct layer_kind *kind, const struct architecture 
         kind->mixer_other += (kind->heads + kind->key_heads) * kind->key_size;
 }
 
+/* The layers with a sliding window have the same weights as the others, and only their scores
+ * cost less: they are a kind of their own. */
 static void read_llama(struct architecture *architecture, struct config_keys *config)
 {
     struct layer_kind kind;

@@ -28,6 +28,9 @@ static bool is_in_chunks(struct config_keys *config, int64_t layer)
     return config_layer_is(config, layer, "chunked_attention", otherwise);
 }
 
+/* Two choices for each layer (experts or dense, chunks or full) make four kinds; a layer is
+ * counted in one of them. In dense layers the feed-forward has its own size
+ * (intermediate_size_mlp); intermediate_size is that of an expert. */
 static void read_llama4(struct architecture *architecture, struct config_keys *config)
 {
     struct layer_kind kinds[4];

@@ -63,6 +63,8 @@ static struct layer_kind mamba2_layer(struct config_keys *config, int64_t hidden
     };
 }
 
+/* Mamba has no feed-forward: a layer is its mixer, and the inner size is what `expand` makes
+ * of the hidden one. Only the first version ties its output to the embedding by default. */
 static void read_mamba(struct architecture *architecture, struct config_keys *config)
 {
     bool is_second = strcmp(architecture->model_type, "mamba2") == 0;

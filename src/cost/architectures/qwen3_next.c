@@ -54,6 +54,8 @@ static void add_experts(struct layer_kind *kind, const struct architecture *arch
     kind->router_matrix = architecture->hidden_size * kind->experts;
 }
 
+/* Every full_attention_interval-th layer has attention, all others the linear form, unless
+ * layer_types says which is which. */
 static void read_qwen3_next(struct architecture *architecture, struct config_keys *config)
 {
     struct layer_kind full;

@@ -15,6 +15,7 @@ struct serving_sum {
     struct serving_cost *cost;
 };
 
+/* What cannot be counted rightly is refused: half a count of bytes would look like a bound. */
 const char *why_no_serving_cost(const struct architecture *architecture)
 {
     if (!architecture->is_causal || architecture->fixed_sequence > 0)
@@ -203,6 +204,8 @@ static void serving_add_experts(struct serving_sum *sum, const struct layer_kind
     sum->cost->experts_read = read;
 }
 
+/* Weights are read once for all requests of a step; caches and states once for each. The state
+ * of a scan counts whatever the length so far, which is what makes it cheap in a decode. */
 static void serving_add_layers(struct serving_sum *sum, const struct layer_kind *kind)
 {
     const struct stored_weight *stored = sum->storage->parts;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+/* The class decides which head there is; without one it is the plain model, with its pooler. */
 static void read_head(struct architecture *architecture, struct config_keys *config)
 {
     const char *class_name = config_class(config);

@@ -92,6 +92,7 @@ static void say_how_measured(struct measured_rates *rates)
     rates->how = measured_rates_copy(rates, text);
 }
 
+/* A rate that no device has is not believed: the file may have been edited. */
 static bool parse_measured_rates(struct measured_rates *rates, const struct json_node *root,
                                  struct error *error)
 {

@@ -160,6 +160,8 @@ static void attribute_call(struct pricing *pricing, uint32_t step, const struct 
     }
 }
 
+/* By the operator's start on the host, and not by its kernels: forward and backward of one
+ * step must not be parted by a kernel that ends after the mark. */
 static void attribute_calls(struct pricing *pricing)
 {
     const struct efficiency *efficiency = pricing->efficiency;

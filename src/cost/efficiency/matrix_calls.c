@@ -410,6 +410,8 @@ static void cost_calls(const struct call_search *search)
     }
 }
 
+/* Names of kernels are looked at once each (UNIT_NOT_LOOKED_UP); a trace has millions of
+ * kernels and some hundreds of names. */
 void find_matrix_calls(struct matrix_calls *calls, const struct trace *trace,
                        const struct ledger *ledger, const struct module_costs *costs,
                        const struct peak_choice *peaks)

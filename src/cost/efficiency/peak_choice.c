@@ -40,6 +40,8 @@ static void find_device(struct peak_choice *choice, const struct trace *trace, i
     }
 }
 
+/* A trace that does not name its device is taken by the kind: refusing it would leave --rates
+ * of no use there. */
 bool check_rates_fit(const struct measured_rates *rates, const struct trace *trace, int32_t device,
                      struct error *error)
 {

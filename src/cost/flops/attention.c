@@ -32,6 +32,9 @@ struct attention_sizes {
     int64_t value_dim; /* Dv */
 };
 
+/* Heads stand last but one or last but two, by the library (flash-attn: batch, sequence,
+ * heads, dim; PyTorch: batch, heads, sequence, dim). Further dimensions in front are a batch.
+ * If keys and values do not agree in length, these are no arguments of an attention. */
 static bool read_sizes(struct attention_sizes *sizes, const struct op_call *call,
                        const struct attention_layout *layout)
 {

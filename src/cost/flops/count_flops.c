@@ -64,6 +64,8 @@ static size_t length_without_number(const char *name)
     return end > 0 && end < length && name[end - 1] == '_' ? end - 1 : length;
 }
 
+/* Servers register the same operations under names of their own; those with a number behind
+ * the name (one of each layer) are one. */
 static const struct op_rule *find_serving_rule(const char *op)
 {
     static const char family[] = "serving::";

@@ -103,6 +103,8 @@ static bool open_bracket(struct op_call *call, struct shape_walk *walk)
     return true;
 }
 
+/* Depth 2 ends a tensor of a list, depth 1 an argument: a list if tensors were in it, else a
+ * tensor whose sizes these were. */
 static bool op_call_close_bracket(struct op_call *call, struct shape_walk *walk)
 {
     struct op_argument *argument;

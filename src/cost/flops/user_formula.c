@@ -461,6 +461,8 @@ static struct user_formula *formula_of(struct user_formulas *formulas, const cha
     return formula;
 }
 
+/* Errors say the column, counted from the line's beginning, as an editor does. A later line
+ * for the same operator replaces an earlier one. */
 static bool user_formula_add_line(struct user_formulas *formulas, struct formula_line *line,
                                   struct error *error)
 {

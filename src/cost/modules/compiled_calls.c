@@ -200,6 +200,8 @@ static void move_to_module(struct call_search *search, uint32_t event, uint32_t 
         search->contexts->modules[i] = module;
 }
 
+/* All or nothing: if the calls of a range do not match those of the graph, one by one, none of
+ * them is believed, as names repeat and any of them may be another's. */
 static void add_compiled_range(struct call_search *search, uint32_t event)
 {
     struct compiled_calls *calls = search->calls;

@@ -23,6 +23,8 @@ struct compiled_log {
     uint32_t room; /* for graphs */
 };
 
+/* Lines of torch's structured log that begin with a tab belong to the record before. The name
+ * is looked for anywhere in the line, for JSON has no order of keys. */
 static enum record_kind kind_of_record(const char *line, size_t length)
 {
     static const struct {
@@ -143,6 +145,8 @@ static const char *logged_nodes(struct compiled_log *log, const char *call)
     return words;
 }
 
+/* The first record of a key counts: a graph is compiled once and may be logged by several
+ * ranks. */
 static void add_logged_graph(struct compiled_log *log, const char *key)
 {
     struct compiled_code *code = log->code;

@@ -232,6 +232,7 @@ static void add_unlaunched(struct module_costs *costs, const struct op_survey *s
                                     .device_ns = survey->unlaunched_ns});
 }
 
+/* Linear in what is doubtful, which is a list for people to read. */
 static void add_doubtful(struct module_costs *costs, const struct op_survey *survey, uint32_t i)
 {
     const struct op_cost *cost = &survey->ops->costs[survey->ops->cost_of[i]];
@@ -484,6 +485,8 @@ static void add_optimizer_range(struct measurement *work, uint32_t range)
     work->costs->outside.own[PHASE_FORWARD].host_ns += work->own_ns[range] - own_ns;
 }
 
+/* Own time only: the time of children counts where they are, and sums over all are times of
+ * the thread. */
 static void module_costs_add_host_events(struct measurement *work)
 {
     const struct trace *trace = work->trace;

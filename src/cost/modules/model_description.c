@@ -299,6 +299,7 @@ static void set_architecture(struct model_description *description, const struct
     description->architecture = kept;
 }
 
+/* Weights that modules share are counted once, by what `seen` knows of them. */
 bool model_description_parse(struct model_description *description, const char *name,
                              const char *text, size_t length, struct error *error)
 {

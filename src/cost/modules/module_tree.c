@@ -228,6 +228,8 @@ static uint32_t next_in_walk(const struct module_tree *tree, uint32_t root, uint
     return at == root ? NO_MODULE : tree->modules[at].next_sibling;
 }
 
+/* A walk from each root, parents before children: depths follow from the parent's, and tables
+ * can be printed by this order. A module that no walk reached would mean a circle. */
 static void module_tree_put_in_order(struct module_tree *tree)
 {
     uint32_t count = 0;

@@ -84,6 +84,7 @@ static bool plan_check_batch(const struct plan_setting *setting, const struct pl
     return true;
 }
 
+/* The nearest that fits is told, since numbers of experts are rarely guessed right. */
 static bool plan_check_experts(const struct architecture *model, const struct plan_layout *layout,
                                struct error *error)
 {

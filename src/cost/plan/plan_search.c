@@ -145,6 +145,8 @@ static void plan_try_chunks(struct plan_trial *trial)
             plan_try_expert(trial);
 }
 
+/* By powers of two, and only while a part of the sequence has TOKENS_OF_PART tokens: smaller
+ * ones cost more to exchange than they save. What was given is tried all the same. */
 static void plan_try_context(struct plan_trial *trial)
 {
     int64_t left = trial->devices / trial->layout.tensor / trial->layout.pipeline;

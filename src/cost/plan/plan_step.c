@@ -168,6 +168,10 @@ static void plan_add_bubble(const struct plan_context *context, struct plan_pass
     plan_pass_charge(step, PLAN_STAGES, batches * plan_stage_seconds(context));
 }
 
+/* Layers are shared by the stages, ends (embedding, logits, loss) belong to the first and
+ * last; a step is the work of all micro-batches on one stage, then the bubble, the gradients
+ * that nothing hides, and the optimizer. Useful FLOPs are three forwards: the backward is
+ * twice the forward (PaLM, appendix B). */
 struct plan_outcome plan_step(const struct plan_setting *setting, const struct plan_layout *layout)
 {
     struct plan_context context = plan_context_of(setting, layout);

@@ -75,6 +75,10 @@ static bool scale_positions(int64_t *sizes, int rank, const struct pass_change *
     return is_changed;
 }
 
+/* Which dimension is batch and which sequence is not said by a shape: it is told from the
+ * sizes of the recorded pass. The most certain reading comes first, both numbers in one
+ * tensor; the batch alone comes last, for small numbers mean many things. A shape without
+ * either does not change. */
 bool scale_sizes(int64_t *sizes, int rank, const struct pass_change *change)
 {
     for (size_t i = 0; change->from.sequence > 1 && i < 3; i++) {

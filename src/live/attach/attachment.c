@@ -495,6 +495,8 @@ static bool collect_arrived(struct attachment *attachment, struct arena *arena, 
     return true;
 }
 
+/* Each process that gave nothing is named with its likely reason: of a job's many processes
+ * most give something. */
 static size_t say_what_is_missing(const struct attachment *attachment)
 {
     size_t arrived = 0;

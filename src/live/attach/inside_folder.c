@@ -185,6 +185,8 @@ static const char *capture_inside(struct inside_folder *folder, struct arena *ar
     return folder->is_own_capture ? capture : join_kept(arena, folder->inside, "capture");
 }
 
+/* A file and not an environment: the process runs already. It is complete before the recorder
+ * is told of the folder. */
 static bool write_settings_file(const struct inside_folder *folder, const char *capture,
                                 const struct inside_wish *wish, struct error *error)
 {

@@ -220,6 +220,9 @@ static void hear_of_end(void)
     sigaction(SIGHUP, &action, NULL);
 }
 
+/* A recorder that has begun is asked to stop, and takes itself away. One that was sent and has
+ * not begun finds its folder withdrawn; the memory it would read is left, as it may just be
+ * reading it. */
 static void stop_all(struct inside_job *job)
 {
     is_asked_to_end = 0;

@@ -393,6 +393,7 @@ bool injection_make_room(struct injection *injection, struct arena *arena, struc
     return injection->target.remote.name_bytes || make_room(injection, arena, error);
 }
 
+/* Through /proc/PID/mem, which writes where ptrace would, without stopping the process. */
 static bool write_text(const struct injection *injection, const char *text, struct error *error)
 {
     char path[64];

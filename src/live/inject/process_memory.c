@@ -54,6 +54,8 @@ static bool parse_region(struct memory_region *region, struct arena *arena, char
     return region->end > region->start;
 }
 
+/* Paths in maps are seen from the process's own root: in a container, files are opened through
+ * that. */
 bool process_memory_read(struct process_memory *memory, struct arena *arena, long pid)
 {
     char root[PATH_MAX];

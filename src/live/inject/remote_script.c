@@ -159,6 +159,8 @@ static bool write_script_name(const struct remote_script *script, int memory, co
     return write_to(memory, script->breaker, &flags, sizeof flags);
 }
 
+/* Python 3.14 has one place for such a script: whoever wrote another name there is waited for,
+ * as it would be lost. */
 bool remote_script_send(const struct remote_script *script, long pid, const char *path,
                         struct error *error)
 {

@@ -305,6 +305,7 @@ static char *run_settings_read_whole(const char *path, size_t *length, struct er
     return text;
 }
 
+/* The position of an error in the file is told, as the scanner knows it. */
 bool read_run_config(struct run_settings *settings, const char *path, struct arena *arena,
                      struct error *error)
 {

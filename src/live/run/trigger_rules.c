@@ -43,6 +43,8 @@ static const char *behind_number(const char *text)
     return digits == 0 ? NULL : text + 1 + digits;
 }
 
+/* The recorder reads rules again, in Python: both have the same forms, and this one only
+ * refuses what that would. */
 static bool is_rule(const char *rule)
 {
     for (size_t i = 0; i < sizeof rule_forms / sizeof *rule_forms; i++) {

@@ -21,6 +21,7 @@ const char *top_text(struct arena *arena, const char *format, ...)
     return arena_copy_text(arena, text, strlen(text));
 }
 
+/* Written to memory first: where lines end is known only then. */
 void top_write_wrapped(FILE *output, const struct top_view *view, int indent,
                        void (*write)(FILE *output, const struct top_view *view))
 {
@@ -198,6 +199,7 @@ static void write_processors(FILE *output, const struct top_view *view)
     fputc('\n', output);
 }
 
+/* Rates are of two looks: the first page has none. */
 static void write_pressure(FILE *output, const struct top_view *view)
 {
     static const char *const resources[] = {"cpu", "io", "memory"};

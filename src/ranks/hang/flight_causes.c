@@ -134,6 +134,8 @@ static bool check_exchange(const struct flight_join *join, const struct flight_c
     return sent != received;
 }
 
+/* Against what most members have: with a single rank at odds, it is the one that is named, not
+ * the others. */
 static bool flight_mismatch_check_call(const struct flight_join *join,
                                        const struct flight_call *call,
                                        struct flight_mismatch *mismatch)
@@ -204,6 +206,9 @@ static bool flight_mismatch_fits(const struct rank_pair *pair, uint32_t odd_offs
     return fitting >= 2;
 }
 
+/* One rank that skipped a call, or made one more, is at odds with all that follow: the
+ * neighbors of the call are compared, and what explains it by one step is said. Swapped is
+ * tried first, as it would look like both of the others. */
 static enum flight_shift flight_mismatch_find_shift(const struct flight_join *join,
                                                     const struct flight_mismatch *mismatch)
 {

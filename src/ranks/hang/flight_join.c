@@ -73,6 +73,8 @@ static size_t flight_join_gather(struct sorted_member *sorted, const struct flig
     return count;
 }
 
+/* Members are sorted by call, so that a new one begins wherever the order differs from the one
+ * before. */
 static void cut_into_calls(struct flight_join *join, const struct sorted_member *sorted,
                            size_t count)
 {

@@ -147,6 +147,9 @@ static int compare_channels(const void *one, const void *other)
     return (a->target > b->target) - (a->target < b->target);
 }
 
+/* Sends and receives of a pair have no common number, but both keep their order: the n-th send
+ * answers the n-th receive. So those that are open on both sides answer each other, as many as
+ * the fewer of both, and the first beyond is what waits. */
 void flight_find_p2p_stalls(struct flight_stalls *found, const struct flight_join *join)
 {
     struct channels all = {.join = join};

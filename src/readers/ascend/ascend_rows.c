@@ -371,6 +371,8 @@ static void place_call(struct ascend_placing *placing)
     placing->event.track = trace_builder_track(placing->builder, &key);
 }
 
+/* Rows of Python, and unknown ones, keep what torch.profiler's reader made of them; ids and
+ * arguments of all others are Ascend's own, and set by each kind. */
 static void place_row(struct ascend_placing *placing)
 {
     const struct ascend_row *row = placing->row;

@@ -238,6 +238,7 @@ static struct task_info *ascend_info(struct ascend_reading *reading, int64_t tas
     return &reading->info_list[index];
 }
 
+/* The names are in tables beside the tasks, read first so that each task is one look-up. */
 static void ascend_read_infos(struct ascend_reading *reading)
 {
     static const char *const tables[] = {"COMPUTE_TASK_INFO", "COMMUNICATION_TASK_INFO"};
@@ -342,6 +343,8 @@ static void ascend_add_operator(struct ascend_reading *reading, const struct sql
         link_operator(reading, event, ascend_number(rows, API_CONNECTION, -1));
 }
 
+/* "ProfilerStep#" is what torch_npu calls its step marks, as torch.profiler does; whatever
+ * type the row gives it, it is a mark and no operator. */
 static void ascend_read_operators(struct ascend_reading *reading)
 {
     static const char *const columns[] = {
@@ -430,6 +433,8 @@ static int64_t operator_of_connection(const struct ascend_reading *reading, int6
 
 enum { TASK_START, TASK_END, TASK_DEVICE, TASK_STREAM, TASK_CONNECTION, TASK_ID, TASK_TYPE };
 
+/* The steps of a collective's algorithm (transfers, waits) are tasks of their own beside the
+ * collective, so that they are no kernels: its time would count twice. */
 static void ascend_add_task(struct ascend_reading *reading, const struct sqlite_rows *rows,
                             struct event *event)
 {

@@ -93,6 +93,7 @@ static bool read_json(struct pickle_tree *tree, struct input_stream *input, stru
     return is_read || !input->is_broken || error_set(error, ERROR_INPUT, "%s", input->breakage);
 }
 
+/* Pickle or JSON is told by the content: dumps of both forms have the same kind of name. */
 bool read_flight_tree(struct pickle_tree *tree, const char *path, struct error *error)
 {
     SCOPED(input_stream) input = {0};

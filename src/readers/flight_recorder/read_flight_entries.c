@@ -154,6 +154,8 @@ static void append_types(struct flight_entry_reader *reader, struct built_text *
     }
 }
 
+/* Four characters are the arrow alone: no shape at all was told. Types are told once where
+ * input and output have the same. */
 static void read_tensors(struct flight_entry_reader *reader, struct flight_entry *entry,
                          struct pickle_value dict)
 {

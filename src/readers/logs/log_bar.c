@@ -86,6 +86,8 @@ static void skip_drawing(struct log_text *text)
         text->at++;
 }
 
+/* rich draws the epoch, the bar, counts, then the clocks; one that names no count or no clock
+ * is another line. */
 bool log_take_rich_bar(struct log_text line, struct log_bar *bar)
 {
     struct log_text rest;

@@ -221,6 +221,8 @@ static struct log_text matched(const struct log_pattern *pattern, const regmatch
     return (struct log_text){line.at + matches[number].rm_so, line.at + matches[number].rm_eo};
 }
 
+/* A group that is not in the pattern matched nothing, so that its field keeps what it had.
+ * TFLOP and percent are what people print. */
 static void parse_numbers(const struct log_pattern *pattern, const regmatch_t *matches,
                           struct log_text line, struct job_event *event)
 {
@@ -278,6 +280,7 @@ static bool pattern_matches(const struct log_pattern *pattern, struct log_text l
     return is_match;
 }
 
+/* A time without a date cannot be placed on the job's clock, and is left out. */
 static enum log_line_use read_pattern_line(struct log_reading *reading, struct log_text line)
 {
     regmatch_t matches[GROUPS_MAX];

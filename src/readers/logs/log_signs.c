@@ -180,6 +180,8 @@ void log_signs_finish(struct log_reading *reading)
     reading->pending_ending = NULL;
 }
 
+/* A pending ending goes first where a new start follows, so that an attempt ends before the
+ * next begins. */
 static void tell_sign(struct log_reading *reading, const struct sign *sign, struct log_text line,
                       struct log_text rest)
 {

@@ -123,6 +123,8 @@ static int log_text_take_digits(struct log_text *text, struct decimal *decimal, 
     return count;
 }
 
+/* An 'e' without digits behind it belongs to a word, not to the number. An exponent beyond
+ * 10000 is infinite or zero anyway; more digits must not overflow the int. */
 static void parse_exponent(struct log_text *text, struct decimal *decimal)
 {
     struct log_text behind = {text->at + 1, text->end};

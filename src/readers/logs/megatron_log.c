@@ -193,6 +193,8 @@ static void parse_stamp(const int64_t *memory, struct job_event *event)
     event->clock = (enum job_clock)memory[STAMP_CLOCK];
 }
 
+/* A line without a length, or cut within its fields, is told as cut: half a line's numbers may
+ * be half numbers. */
 static enum log_line_use read_iteration(struct log_reading *reading, struct log_text line)
 {
     int64_t step, last_step;
@@ -242,6 +244,7 @@ static bool megatron_log_take_timer(struct log_text line, const char *name, int6
     return log_take_length(&rest, ns_per_ms, length_ns);
 }
 
+/* One line may hold several timers, so that the search goes on behind the first. */
 static enum log_line_use read_timers(struct log_reading *reading, struct log_text line)
 {
     static const struct {

@@ -57,6 +57,8 @@ static void tell_training(struct log_reading *reading, const struct job_event *c
     job_add(reading->job, &event);
 }
 
+/* A progress file has one line per checkpoint and none per step: each tells that the steps so
+ * far were done, and that they were saved. */
 static void read_checkpoint(struct log_reading *reading, struct log_text line, struct log_text rest)
 {
     struct job_event event = log_event(reading, line, JOB_STEP);

@@ -387,6 +387,8 @@ static void tell_restored(struct log_reading *reading, const struct mlperf_line 
     job_add(reading->job, &event);
 }
 
+/* In this order: what is open from before (an evaluation, the interval of training) ends at
+ * this line, and only then may the new block's numbers replace the old ones in the memory. */
 static void read_block_start(struct log_reading *reading, const struct mlperf_line *line)
 {
     struct job_event event = mlperf_log_event_of(reading, line, JOB_STEP);

@@ -218,6 +218,8 @@ static bool is_evaluation(struct log_text line)
     return log_find_word(line, "val loss ", &rest) && log_take_real(&rest, false, &(double){0});
 }
 
+/* Where iterations are timed, an evaluation's line is kept until the next iteration tells how
+ * long it took; where they are not, the line is all there is. */
 static enum log_line_use read_other(struct log_reading *reading, struct log_text line)
 {
     struct log_text rest;

@@ -132,6 +132,7 @@ static bool read_training(struct log_reading *reading, struct log_text line)
     return true;
 }
 
+/* The line's time is parsed once it is known to tell of a step: other lines don't pay for it. */
 static enum log_line_use torchtitan_log_read_line(struct log_reading *reading, struct log_text line)
 {
     struct job_event event = job_event_of(JOB_STEP);

@@ -177,6 +177,8 @@ static uint32_t add_frame(struct snapshot_reading *reading, struct snapshot_fram
     return snapshot->frame_count++;
 }
 
+/* Pickle writes a frame once and refers to it by its number afterwards: a dict that was seen
+ * is known by that number, without a look at its texts. 0 is "not seen", hence the + 1. */
 static bool frame_id(struct snapshot_reading *reading, struct pickle_value dict, uint32_t *id)
 {
     struct snapshot_members members;

@@ -251,6 +251,8 @@ static bool read_pool(struct snapshot_reading *reading, struct pickle_value valu
     return true;
 }
 
+/* Blocks lie one behind the other in their segment, so that an address that is not written
+ * (older PyTorch) follows from the sizes before it. */
 static bool read_blocks(struct snapshot_reading *reading, struct snapshot_segment *segment,
                         struct pickle_value list)
 {

@@ -201,6 +201,7 @@ static uint32_t bytes_detail(struct nsys_reading *reading, int64_t bytes)
     return trace_builder_detail(&reading->builder, &detail);
 }
 
+/* Named as torch.profiler names them, so that rules, classes and comparisons know both. */
 static void read_copies(struct nsys_reading *reading)
 {
     static const char *const columns[] = {DEVICE_COLUMNS, "bytes",   "copyKind",

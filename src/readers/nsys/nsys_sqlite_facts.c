@@ -135,6 +135,8 @@ static void read_environment(struct nsys_reading *reading)
     sqlite_rows_clear(&rows);
 }
 
+/* nsys counts time from the session's start; with the start's UTC, ranks of several nodes
+ * share a clock. */
 static void read_host(struct nsys_reading *reading)
 {
     static const char *const columns[] = {"name", "value", NULL};

@@ -160,6 +160,7 @@ static void cuda_kern_exec_sum_fill_rows(struct stats_table *table, struct launc
 #define PHASE_COLUMNS(letter) \
     letter "Avg (ns)", letter "Med (ns)", letter "Min (ns)", letter "Max (ns)", letter "StdDev (ns)"
 
+/* Several calls may have one correlation: nsys counts the kernel for each, so that this does. */
 static bool cuda_kern_exec_sum_fill(struct stats_table *table, struct nsys_database *database,
                                     enum kernel_name_form form, struct error *error)
 {

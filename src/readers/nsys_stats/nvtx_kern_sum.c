@@ -80,6 +80,7 @@ static void nvtx_kern_sum_add_kernel(struct pairing *pairing, const struct kerne
     pairing->first_kernel[launch] = pairing->kernel_count++;
 }
 
+/* A kernel without a launch is kept without a thread and a range, as nsys lists it. */
 static void nvtx_kern_sum_read_kernels(struct pairing *pairing, struct nsys_database *database,
                                        enum kernel_name_form form)
 {

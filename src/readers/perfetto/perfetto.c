@@ -87,6 +87,8 @@ struct packet {
     bool is_damaged;
 };
 
+/* Field numbers of TracePacket: timestamp, trusted_packet_sequence_id, sequence_flags,
+ * previous_packet_dropped, timestamp_clock_id. */
 static void read_packet_number(struct packet *packet, const struct proto_field *field)
 {
     switch (field->number) {
@@ -194,6 +196,8 @@ static void set_aside(struct perfetto_reading *reading, int64_t length, const ch
     trace_builder_damage(&reading->builder, &damage);
 }
 
+/* A packet without a clock of its own uses its sequence's default; one whose clock was never
+ * tied to the trace's is counted as without a time, not put anywhere. */
 static void read_timed(struct perfetto_reading *reading, struct perfetto_sequence *sequence,
                        const struct packet *packet)
 {

@@ -558,6 +558,9 @@ static void read_own_header(struct perfetto_reading *reading, const struct torch
             torch_header_member(&reading->store, &key, &value);
 }
 
+/* An end has no name and no arguments: it closes what is open on its track, so that only its
+ * time is kept. All else is brought into torch.profiler's form first, so that one reader of
+ * arguments serves both. */
 void perfetto_read_track_event(struct perfetto_reading *reading,
                                const struct perfetto_sequence *sequence, struct proto_bytes message,
                                int64_t time_ns)

@@ -116,6 +116,8 @@ struct shown_clock {
 };
 enum { SHOWN_CLOCKS_MAX = 64 };
 
+/* An incremental clock counts from its last value, so that a snapshot sets what the next
+ * timestamp is added to. */
 static struct shown_clock show_clock(struct perfetto_state *state,
                                      const struct perfetto_sequence *sequence,
                                      struct proto_bytes message)

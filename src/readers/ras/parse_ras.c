@@ -113,6 +113,8 @@ static size_t count_nodes(const struct json_node *node)
     return count;
 }
 
+/* A missing rank is dead where NCCL gave it up, silent where it did not answer, and otherwise
+ * has left the communicator. */
 static void read_communicator(struct ras_status *status, struct arena *arena,
                               struct ras_communicator *communicator, const struct json_node *node)
 {

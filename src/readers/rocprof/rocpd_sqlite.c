@@ -176,6 +176,7 @@ static int64_t rocpd_variable_of(const struct json_slice *environment, const cha
                : -1;
 }
 
+/* The rank is nowhere but in the environment that the recorder kept of the process. */
 static void rocpd_read_process(struct rocpd_reading *reading)
 {
     static const char *const columns[] = {"id", "pid", "environment", NULL};
@@ -261,6 +262,8 @@ static void rocpd_read_agents(struct rocpd_reading *reading)
     sqlite_rows_clear(&rows);
 }
 
+/* Accumulation registers are of the same file of registers from CDNA 2 on: both together limit
+ * how many waves fit. */
 static void rocpd_read_symbols(struct rocpd_reading *reading)
 {
     static const char *const columns[] = {
@@ -532,6 +535,7 @@ static void rocpd_read_all(struct rocpd_reading *reading)
 
 /* ---- the reader ----------------------------------------------------------------------------- */
 
+/* By a table's name rather than the file's: rocprofv3 lets the user choose the name. */
 static bool rocpd_recognises_file(const struct input_stream *input)
 {
     SCOPED(sqlite_input) database = {0};

@@ -170,6 +170,8 @@ static void note_damage(struct sqlite_input *input, const char *table)
         (void)snprintf(input->damage, sizeof input->damage, "%s: %s", table, what);
 }
 
+/* Each failure has another remedy: wait, export again, or look for the full disk. The low byte
+ * is SQLite's primary result code. */
 static bool sqlite_input_refuse(struct sqlite_input *input, const struct file_state *state,
                                 struct error *error)
 {
@@ -363,6 +365,7 @@ bool sqlite_input_open(struct sqlite_input *input, const char *path, struct erro
     return true;
 }
 
+/* A cut file tells its cut only: that rows cannot be read follows from it. */
 void sqlite_input_tell_damage(struct read_account *read, const struct sqlite_input *input)
 {
     if (input->missing_bytes > 0) {
@@ -551,6 +554,8 @@ static char *query_of(struct sqlite_rows *rows, const char *table, const char *c
     return sqlite3_str_finish(text);
 }
 
+/* A table that is not there is a table without rows: recorders leave out tables of what they
+ * were not asked to record. */
 void sqlite_rows_open_where(struct sqlite_rows *rows, struct sqlite_input *input, const char *table,
                             const char *const *columns, const struct sqlite_condition *condition)
 {

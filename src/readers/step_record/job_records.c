@@ -318,6 +318,8 @@ static void job_records_refuse(struct job_records *records, const char *why)
               arena_copy_text(&records->arena, why, strlen(why)));
 }
 
+/* A file that cannot be opened yet (its header is being written) is not remembered, so that
+ * the next look tries it again. */
 static void job_records_add_record(struct job_records *records, const char *name)
 {
     struct error error = {0};

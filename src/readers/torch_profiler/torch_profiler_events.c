@@ -279,6 +279,8 @@ static void read_known_events(struct json_window *window, struct torch_store *st
     window->at = at;
 }
 
+/* The fast scan knows well-formed events only. What it refuses is either cut by the window's
+ * end, which more text mends, or odd, which the tolerant reader takes or tells as damage. */
 static enum event_result torch_profiler_events_read_event(struct json_window *window,
                                                           struct torch_store *store)
 {

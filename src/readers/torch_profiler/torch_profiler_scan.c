@@ -24,6 +24,7 @@ enum field {
 /* Comparisons with a text of known length, which compilers turn into one or two of whole words. */
 #define KEY_IS(name) (memcmp(key->text, name, sizeof(name) - 1) == 0)
 
+/* By length first: of millions of keys, one compare of a few bytes decides. */
 static inline enum field field_of(const struct json_slice *key)
 {
     switch (key->length) {

@@ -178,6 +178,7 @@ static uint32_t name_of(struct torch_store *store, const struct torch_event *eve
 /* ---- categories and tracks
  * ----------------------------------------------------------------------------------- */
 
+/* Done once for each text of a category, not for each event: a trace has some dozens of texts. */
 static struct category_memo look_up_category(struct torch_store *store,
                                              const struct torch_event *event)
 {
@@ -244,6 +245,8 @@ static int64_t torch_profiler_store_number_in(const struct json_slice *slice)
     return slice->is_string && slice_integer(&end, &value) ? value : -1;
 }
 
+/* Where a device's event tells no "device" or "stream", pid and tid are these numbers: so
+ * torch.profiler writes them. */
 static uint32_t look_up_track(struct torch_store *store, const struct torch_event *event,
                               const struct track_memo *memo)
 {
@@ -332,6 +335,8 @@ static void store_texts(struct torch_store *store, const struct torch_event *eve
     detail->work = arg_text(store, event, ARG_WORK);
 }
 
+/* Texts come last among the arguments, so that one shift tells whether there are any. Node 0
+ * is what CUPTI writes for "of no graph". */
 static uint32_t store_detail(struct torch_store *store, const struct torch_event *event)
 {
     struct event_detail detail = event_detail_none();

@@ -132,6 +132,8 @@ static void found_planes_clear(struct found_planes *found)
     free(found->planes);
 }
 
+/* Each device that did work is a part. A stream that cannot be sought back is opened again by
+ * its name: the caller's has been read from. */
 static bool xplane_count_parts(uint32_t *count, const struct input_stream *input,
                                struct error *error)
 {

@@ -96,6 +96,8 @@ static int64_t whole_nanoseconds(int64_t picoseconds)
     return picoseconds / 1000 - (picoseconds % 1000 < 0);
 }
 
+/* Both ends are rounded, not the duration: events that touch in picoseconds touch in
+ * nanoseconds, and none overlaps the next by a rounding. */
 bool xplane_event_time(struct xplane_reading *reading, const struct xplane_line *line,
                        const struct xplane_event *event, struct xplane_time *time)
 {

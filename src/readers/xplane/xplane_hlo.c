@@ -383,6 +383,7 @@ static void hlo_read_metadata(struct hlo_op *op, struct proto_bytes message)
     }
 }
 
+/* Field numbers of HloInstructionProto (xla/service/hlo.proto). */
 static void read_instruction(struct hlo_instruction *instruction, struct hlo_op *op,
                              struct proto_bytes message)
 {

@@ -397,6 +397,8 @@ static void use_program(struct event_detail *detail, struct xplane_reading *read
     detail->work = string_pool_add(&reading->builder.strings, work, strlen(work));
 }
 
+/* What the profiler measured or XLA's cost analysis wrote with the event goes before what the
+ * program's text gives: it belongs to this very op. */
 static uint32_t operator_detail(struct xplane_reading *reading, const struct xplane_op *op,
                                 const struct hlo_op *hlo)
 {
@@ -492,6 +494,8 @@ static void fill_op(struct xplane_reading *reading, struct xplane_known *known,
     known->is_known = true;
 }
 
+/* Names, shapes and FLOPs are found once for each op of a program; its executions differ in
+ * time only. Each gets a number of its own, which its device work refers to. */
 int64_t xplane_add_operator(struct xplane_reading *reading, const struct xplane_op *op)
 {
     struct xplane_key key = op_key(reading, op);

@@ -108,6 +108,10 @@ static int compare_events(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
+/* Only calls of the first step, or of anywhere where there are no steps, for what is loaded is
+ * loaded then. A launch is judged by its kernel, all other calls by the usual duration of
+ * their name: one name covers all kernels' launches. Copies wait for data, which is another
+ * rule. */
 void find_first_uses(struct first_uses *uses, const struct trace *trace,
                      const struct ledger *ledger, const struct host_calls *calls, int64_t slow_ns)
 {

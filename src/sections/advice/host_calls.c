@@ -56,6 +56,8 @@ static bool *find_waiting_memsets(const struct trace *trace)
     return is_waiting;
 }
 
+/* A synchronizing call counts on threads that give the device work only: others wait without
+ * delaying it. */
 static enum host_call_kind host_calls_kind_of(struct host_activity *activity,
                                               const struct event *event, const bool *is_working,
                                               int64_t slow_ns)

@@ -131,6 +131,8 @@ static bool find_kinds_that_ran(const struct trace *trace, const struct ledger *
     return is_any;
 }
 
+/* One kind that ran shows that the profiler records collectives' kernels at all; only then is
+ * a kind without any a gap of the recording. */
 static bool lacks_collective(const struct trace *trace, const struct ledger *ledger,
                              struct missing_work *missing)
 {

@@ -187,6 +187,8 @@ static void leave_one_pass(const struct advice_case *advice, struct advice_claim
             (int64_t)((double)claim->step_ns[i] * (double)longest_ns / (double)work->total_ns);
 }
 
+/* Many small operators per step and more single than batched ones: an optimizer with foreach
+ * or fused has batched ones, so that it is left alone. */
 static bool claim_single_operators(struct advice_case *advice, struct advice_claim *claim,
                                    const char *remedy)
 {

@@ -96,6 +96,8 @@ int64_t without_core_ns(const struct advice_case *advice, uint32_t index)
     return slept_ns(advice, index) + (waited > 0 ? waited : 0);
 }
 
+/* Sure is what is left of the unexplained time even if all of the thread's CPU time fell into
+ * it. */
 bool check_sleeping(struct advice_case *advice, struct advice_claim *claim)
 {
     int64_t cpu_ns = 0, wall_ns = 0, sure_ns = 0;

@@ -53,6 +53,7 @@ void leave_out_own_work(struct advice_case *advice, struct advice_claim *claim,
     free(own.step_ns);
 }
 
+/* Only the idle time inside a call is claimed: a slow call beside a busy device costs nothing. */
 int64_t claim_slow_calls(struct advice_case *advice, struct advice_claim *claim, bool own_only,
                          const struct event **longest)
 {

@@ -117,6 +117,7 @@ static void collectives_fill_row(struct value *cells, const struct collective_gr
     FILL_ROW(cells, BY_KIND_COLUMNS);
 }
 
+/* Sizes of one power of two share a row: variable batches would give each call its own. */
 static void collectives_add_table(struct results *results, struct section *section,
                                   const struct analysis_input *input,
                                   const struct collective_groups *groups)

@@ -151,6 +151,8 @@ static bool has_overlap(const struct analysis_input *input)
     return false;
 }
 
+/* Measured twice, first for the sums, which tell whether there is a section at all, then for
+ * the rows: the walk is cheap beside keeping the steps. */
 static struct section *measure_overlap(struct results *results, const struct analysis_input *input)
 {
     const struct ledger *ledger = input->ledger;

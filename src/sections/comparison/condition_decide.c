@@ -109,6 +109,7 @@ static const struct {
     {"tail", NEEDS_DEVICE},
 };
 
+/* Why a condition could not be decided is told by what the run's file lacks. */
 static const char *needs_of_work(const struct run_profile *run, const char *name)
 {
     for (size_t i = 0; i < sizeof work_names / sizeof *work_names; i++) {

@@ -183,6 +183,8 @@ static void add_step_of_b(const struct waterfall *fall)
     fill_verdict(cells, find_change(fall->comparison, MEASURE_STEP, "step_time"));
 }
 
+/* Each row begins where the one before it ended, so that the last ends at B's step: accounts
+ * add up to the step in both runs. */
 static void add_account_row(struct waterfall *fall, const struct account_change *change)
 {
     const struct account_description *account = &account_descriptions[change->account];

@@ -228,6 +228,7 @@ static void profile_trace_take_facts(struct run_profile *profile,
     }
 }
 
+/* Only whole steps that the comparison keeps have a row: NO_STEP marks the others. */
 void profile_trace(struct run_profile *profile, const struct profile_source *source)
 {
     const struct ledger *ledger = source->ledger;

@@ -38,6 +38,8 @@ static bool name_product(struct product_name *name, struct op_call *call, const 
     return true;
 }
 
+/* A product belongs to the step in which its longest kernel began, not where it was called:
+ * the host may be a step ahead. */
 void profile_matmuls(struct run_profile *profile, const struct profile_source *source,
                      const uint32_t *row_of_step)
 {

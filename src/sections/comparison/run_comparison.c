@@ -518,6 +518,8 @@ static int compare_changes(const void *left, const void *right)
     return order != 0 ? order : strcmp(one->detail, other->detail);
 }
 
+/* Verdicts come after all families are corrected: they compare the corrected rate. Sorted by
+ * kind last, so that each kind is one range. */
 void compare_runs(struct run_comparison *comparison, const struct run_profile *a,
                   const struct run_profile *b, const struct comparison_options *options)
 {

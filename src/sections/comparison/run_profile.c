@@ -209,6 +209,8 @@ static void run_profile_take_facts(struct run_profile *run, struct run_profile *
     }
 }
 
+/* Steps are matched by number where ranks share numbers, else by order: ranks whose recorders
+ * began at different counts have no number in common. */
 void profile_of_ranks(struct run_profile *run, struct run_profile *const *ranks, size_t count)
 {
     struct alignment alignment = {.ranks = ranks, .rank_count = count};

@@ -167,6 +167,8 @@ static void add_mismatches(struct results *results, struct section *section,
     }
 }
 
+/* Mismatches come first: a call that is stuck since its ranks differ is told by its mismatch,
+ * not a second time as a cause. */
 struct section *describe_flight_verdict(struct results *results, const struct flight_view *view)
 {
     struct section *section =

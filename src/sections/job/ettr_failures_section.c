@@ -103,6 +103,8 @@ static void find_better_interval(const struct ettr_page *page, struct section *s
         "change the interval, or make checkpoints shorter (asynchronous, sharded)");
 }
 
+/* The better figure is of the same model, with its interval alone replaced: rate, restart time
+ * and cost of a checkpoint stay the job's own. */
 struct section *describe_failures(const struct ettr_page *page)
 {
     const struct ettr_model *model = &page->failures->model;

@@ -122,6 +122,8 @@ struct kept_row {
     struct kept_amount amount;
 };
 
+/* By device-hours where the devices are known: a second of an attempt on half of the devices
+ * is half as much of the job. */
 static void ettr_kept_add_row(const struct ettr_page *page, struct table *table,
                               struct kept_row row)
 {

@@ -128,6 +128,7 @@ static bool is_of_several_runs(const struct job *job)
     return job->attempt_count > 1 && lines < LINES_OF_A_RUN * job->attempt_count;
 }
 
+/* Accounts of several runs in one add up to none of them, so that no loss is told. */
 void add_largest_loss(const struct ettr_page *page, struct section *section)
 {
     struct loss worst = {0};

@@ -99,6 +99,8 @@ static void add_compiled_row(struct compiled_view *view, const struct compiled_c
     view->rows[at].time_ns += time_ns;
 }
 
+/* A call without known operators and lines counts in the total only, so that the share that is
+ * attributed says how much of the code the table speaks of. */
 static void collect_compiled_rows(struct compiled_view *view)
 {
     const struct module_costs *costs = view->input->costs;

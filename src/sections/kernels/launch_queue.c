@@ -173,6 +173,8 @@ static uint32_t *sort_by_stream(const struct trace *trace, int32_t device, uint3
     return events;
 }
 
+/* By stream, for a stream alone is a queue: what is launched on one waits for nothing of
+ * another. */
 struct stream_queue *measure_launch_queues(const struct analysis_input *input, uint32_t *count)
 {
     const struct trace *trace = input->trace;

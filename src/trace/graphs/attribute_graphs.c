@@ -49,6 +49,8 @@ bool has_graph_launches(const struct trace *trace)
 
 /* ---- copies --------------------------------------------------------------------------------- */
 
+/* A thread of its own: copies of operators must not lie among the recorded events of any
+ * thread, which nest. */
 static void add_copy_thread(struct copying *copying)
 {
     static const char name[] = "operators of graphs, from their captures";
@@ -209,6 +211,8 @@ static void copy_launch(struct copying *copying, const struct graph_launch *laun
         ARRAY_ADD(replays->copies, replays->copy_count, copy);
 }
 
+/* Sums by kind of graph and over all, by what became of each kernel: that they add up is what
+ * the section on graphs is checked by. */
 static void count_launch(struct copying *copying, const struct graph_launch *launch,
                          const struct kernel_origin *origins)
 {
@@ -233,6 +237,7 @@ static void count_launch(struct copying *copying, const struct graph_launch *lau
 
 /* ---- all ------------------------------------------------------------------------------------ */
 
+/* A kind that several graphs fit is not named: which of them it was is not known. */
 static void name_kinds(struct copying *copying)
 {
     const struct captured_graphs *graphs = copying->graphs;

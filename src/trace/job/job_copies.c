@@ -202,6 +202,9 @@ static bool goes_for_one_near(struct known_steps *known, struct compared *compar
     return false;
 }
 
+/* Only the first tenth of the steps is looked at: one of them that another attempt has, too, is
+ * enough. By time where there is one, within what clocks of one step may differ, or by the loss,
+ * whose bits two runs hardly share. */
 static bool is_copied_attempt(struct known_steps *known, const struct job_attempt *attempt)
 {
     struct compared compared = {.count = 0};

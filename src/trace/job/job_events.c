@@ -389,6 +389,7 @@ static int32_t skipped_of(const struct job_event *event, int64_t most)
     return skipped < 0 ? -1 : skipped < INT32_MAX ? (int32_t)skipped : INT32_MAX;
 }
 
+/* One entry may stand for several steps, where a log tells of every tenth. */
 static void job_add_step(struct job *job, struct job_attempt *attempt,
                          const struct job_event *event)
 {

@@ -48,6 +48,7 @@ static bool keeps_promised_room(int descriptor)
     return false;
 }
 
+/* A disk that is full may take part of a write, and 0 of the next: that is its error. */
 static bool write_step_record_write_whole(int descriptor, const void *data, size_t size,
                                           int64_t place)
 {
