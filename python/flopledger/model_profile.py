@@ -174,7 +174,9 @@ class FlopsProfiler:
         """One op, from the counter."""
         if not is_in_backward():
             self.place_of_forward().add(cost)
-            self.by_op.setdefault(name, OpCost()).add(cost)
+            if name not in self.by_op:
+                self.by_op[name] = OpCost()
+            self.by_op[name].add(cost)
         elif self.inside:
             self.costs[self.inside[-1][0]].recomputed.add(cost)
         elif torch.is_grad_enabled():

@@ -287,6 +287,41 @@ class Neighbours(ProfileCase):
         self.assertEqual(self.macs_of(branch, x), 512)
         self.assertEqual(self.macs_of(branch, -x), 0)
 
+    def test_calls_that_are_alike_are_asked_once(self) -> None:
+        """Of made-up calls in any order: what is kept of others costs what it costs by itself."""
+        from random import Random
+
+        from flopledger import op_counter, register_flop_formula
+
+        rolls, aten = Random(26), torch.ops.aten
+        sizes = [(4, 4), (4, 1), (8, 4), (4, 8), (2, 4, 4)]
+        values: list[Any] = [1, 1.0, True, 2, None, [1, 1], [0, 2], torch.float64, "x"]
+
+        def cost_of(call: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+            found: list[Any] = []
+            counter = op_counter.OpCounter(lambda name, cost: found.append((name, cost)))
+            counter.count(call, given, named)
+            return found, counter.not_counted
+
+        calls = []
+        for _ in range(400):
+            call = rolls.choice([aten.mm.default, aten.add.Tensor, aten.sum.dim_IntList, aten.cat.default])
+            kinds = [torch.float32, torch.float64]
+            tensors = [torch.empty(rolls.choice(sizes), dtype=rolls.choice(kinds)) for _ in range(3)]
+            given = (*tensors[: rolls.randint(0, 2)], rolls.choice([*values, tensors, tensors[2]]))
+            named = {"alpha": rolls.choice(values)} if rolls.random() < 0.3 else {}
+            calls.append((call, given, named))
+        op_counter.KNOWN.clear()
+        kept = [cost_of(*call) for call in calls]
+        self.assertLess(len(op_counter.KNOWN), len(calls))
+        for call, cost in zip(calls, kept):
+            op_counter.KNOWN.clear()
+            self.assertEqual(cost_of(*call), cost, call)
+        ones = torch.ones(3, 5)
+        before = cost_of(aten.bucketize.Tensor, (ones, ones), {})
+        register_flop_formula("aten::bucketize", "7 * in0[0]")
+        self.assertNotEqual(cost_of(aten.bucketize.Tensor, (ones, ones), {}), before)
+
     def test_argument_that_cannot_be_read(self) -> None:
         """Is listed, and never the program's concern."""
         from unittest import mock
