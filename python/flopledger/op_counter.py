@@ -46,7 +46,17 @@ class Outcome:
 # Outcomes of calls by op, sizes, types and plain arguments: the layers of a model are alike.
 KNOWN: dict[tuple[Any, ...], Outcome] = {}
 KNOWN_MAX = 10_000
-PLAIN = {int, float, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format}
+PLAIN = {
+    int,
+    float,
+    bool,
+    str,
+    type(None),
+    torch.dtype,
+    torch.device,
+    torch.layout,
+    torch.memory_format,
+}
 
 
 def add_to_key(key: list[Any], values: Any) -> bool:

@@ -305,9 +305,13 @@ class Neighbours(ProfileCase):
 
         calls = []
         for _ in range(400):
-            call = rolls.choice([aten.mm.default, aten.add.Tensor, aten.sum.dim_IntList, aten.cat.default])
+            call = rolls.choice(
+                [aten.mm.default, aten.add.Tensor, aten.sum.dim_IntList, aten.cat.default]
+            )
             kinds = [torch.float32, torch.float64]
-            tensors = [torch.empty(rolls.choice(sizes), dtype=rolls.choice(kinds)) for _ in range(3)]
+            tensors = [
+                torch.empty(rolls.choice(sizes), dtype=rolls.choice(kinds)) for _ in range(3)
+            ]
             given = (*tensors[: rolls.randint(0, 2)], rolls.choice([*values, tensors, tensors[2]]))
             named = {"alpha": rolls.choice(values)} if rolls.random() < 0.3 else {}
             calls.append((call, given, named))
