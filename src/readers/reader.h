@@ -22,7 +22,8 @@ struct read_options {
     uint32_t part;             /* which of the ranks in the file, from 0; see count_parts */
     uint32_t part_count;       /* how many it holds; 0: not counted */
     bool keeps_memory;         /* fill trace->memory, which most questions do not need */
-    bool skips_details;        /* what few questions do not need: trace->details may stay empty */
+    bool skips_details;        /* what few questions do not need: trace->details may stay empty, and
+                                  trace_operator_of may know none */
 };
 
 struct reader {

@@ -165,17 +165,23 @@ static unsigned event_order_bits_of(uint64_t value)
 
 /* Time and index in one word: radix sort moves 8 bytes an event, and the index leads to the
  * event afterwards. O(n). */
-static void sort_by_keys(struct event *events, size_t count, int64_t first_ns, uint64_t range,
-                         struct ordering *order)
+static void sort_by_keys(struct event *events, size_t count, struct ordering *order)
 {
     unsigned index_bits = event_order_bits_of(count - 1);
-    unsigned range_bits = event_order_bits_of(range);
-    /* Times that need more bits than are left lose their lowest; events alike by then are ties. */
-    unsigned lost_bits = range_bits + index_bits > 64 ? range_bits + index_bits - 64 : 0;
     uint64_t *keys = require_memory(malloc(count * sizeof *keys));
     uint64_t *scratch = require_memory(malloc(count * sizeof *scratch));
+    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+    unsigned range_bits, lost_bits;
     uint64_t *sorted;
 
+    for (size_t i = 0; i < count; i++) {
+        first_ns = events[i].start_ns < first_ns ? events[i].start_ns : first_ns;
+        last_ns = events[i].start_ns > last_ns ? events[i].start_ns : last_ns;
+    }
+    range_bits = event_order_bits_of((uint64_t)last_ns - (uint64_t)first_ns);
+    /* Times that need more bits than are left lose their lowest; events alike by then are ties. */
+    lost_bits = range_bits + index_bits > 64 ? range_bits + index_bits - 64 : 0;
+    order->events = events;
     order->index_mask = ((uint64_t)1 << index_bits) - 1;
     for (size_t i = 0; i < count; i++)
         keys[i] =
@@ -195,30 +201,66 @@ static void sort_by_keys(struct event *events, size_t count, int64_t first_ns, u
     free(scratch);
 }
 
-/* Most files are written in order: one look finds that, and nothing is sorted. */
+/* So few runs that are sorted each are merged: profilers write operators, then calls of the
+ * runtime.
+ */
+enum { EVENT_RUNS_MAX = 8 };
+
+static bool events_are_in_order(const struct ordering *order, const struct event *a,
+                                const struct event *b)
+{
+    /* Mostly the times tell; only where they are equal the rest is looked at. */
+    return a->start_ns < b->start_ns ||
+           (a->start_ns == b->start_ns && order->compare(order->trace, a, b) <= 0);
+}
+
+/* Two sorted runs, `left` events and behind them `right`, become one: from the end, so that it is
+ * the right one, mostly of fewer, that is moved away. */
+static void merge_events(struct event *events, size_t left, size_t right,
+                         const struct ordering *order)
+{
+    struct event *copy = require_memory(malloc(right * sizeof *copy));
+    const struct event *first = events + left, *second = copy + right;
+    struct event *to = events + left + right;
+
+    memcpy(copy, events + left, right * sizeof *copy);
+    while (first > events && second > copy)
+        *--to = events_are_in_order(order, first - 1, second - 1) ? *--second : *--first;
+    memcpy(events, copy, (size_t)(second - copy) * sizeof *copy);
+    free(copy);
+}
+
+static void merge_event_runs(struct event *events, size_t *ends, size_t runs,
+                             const struct ordering *order)
+{
+    for (; runs > 1; runs = (runs + 1) / 2)
+        for (size_t i = 0; i < runs; i += 2) {
+            size_t start = i ? ends[i / 2 - 1] : 0;
+
+            if (i + 1 < runs)
+                merge_events(events + start, ends[i] - start, ends[i + 1] - ends[i], order);
+            ends[i / 2] = ends[i + 1 < runs ? i + 1 : i];
+        }
+}
+
 static void event_order_sort_block(void *elements, size_t count, void *argument)
 {
     struct event *events = elements;
     struct ordering *order = argument;
-    int64_t first_ns = INT64_MAX;
-    int64_t last_ns = INT64_MIN;
-    bool is_sorted = true;
+    size_t ends[EVENT_RUNS_MAX];
+    size_t runs = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        int64_t start_ns = events[i].start_ns;
-
-        /* Mostly the times tell; only where they are equal the rest is looked at. */
-        if (start_ns < last_ns || (start_ns == last_ns && i && is_sorted &&
-                                   order->compare(order->trace, &events[i - 1], &events[i]) > 0))
-            is_sorted = false;
-        if (start_ns < first_ns)
-            first_ns = start_ns;
-        if (start_ns > last_ns)
-            last_ns = start_ns;
+    for (size_t i = 1; i < count; i++) {
+        if (events_are_in_order(order, &events[i - 1], &events[i]))
+            continue;
+        if (runs == EVENT_RUNS_MAX - 1) {
+            sort_by_keys(events, count, order);
+            return;
+        }
+        ends[runs++] = i;
     }
-    order->events = events;
-    if (!is_sorted)
-        sort_by_keys(events, count, first_ns, (uint64_t)last_ns - (uint64_t)first_ns, order);
+    ends[runs++] = count;
+    merge_event_runs(events, ends, runs, order);
 }
 
 static int compare_elements(const void *a, const void *b, void *argument)

@@ -102,6 +102,7 @@ struct trace_builder {
     struct run_facts facts; /* set by trace_builder_init to "not given" */
     struct read_account read;
     uint32_t last_category; /* index in read.categories of the event before */
+    bool skips_operators;   /* nobody asks which operator launched what */
 };
 
 void trace_builder_init(struct trace_builder *builder);
@@ -135,15 +136,11 @@ void trace_builder_add_device(struct trace_builder *builder, const struct device
 struct category_count *trace_builder_category(struct trace_builder *builder, uint32_t category,
                                               char phase);
 
-/* One event of this category and phase; it lasts from start to end, which are equal for a point in
- * time. Events without a time pass start > end. */
-static inline void trace_builder_count(struct trace_builder *builder, uint32_t category, char phase,
-                                       int64_t start_ns, int64_t end_ns)
+/* One event more, where there is a count; it lasts from start to end, which are equal for a point
+ * in time. Events without a time pass start > end. */
+static inline void category_count_add(struct category_count *count, int64_t start_ns,
+                                      int64_t end_ns)
 {
-    struct category_count *count = &builder->read.categories[builder->last_category];
-
-    if (builder->read.category_count == 0 || count->category != category || count->phase != phase)
-        count = trace_builder_category(builder, category, phase);
     if (!count)
         return;
     count->events++;
@@ -155,6 +152,16 @@ static inline void trace_builder_count(struct trace_builder *builder, uint32_t c
         count->last_end_ns = end_ns;
     count->total_duration_ns =
         saturated_sum(count->total_duration_ns, saturated_difference(end_ns, start_ns));
+}
+
+static inline void trace_builder_count(struct trace_builder *builder, uint32_t category, char phase,
+                                       int64_t start_ns, int64_t end_ns)
+{
+    struct category_count *count = &builder->read.categories[builder->last_category];
+
+    if (builder->read.category_count == 0 || count->category != category || count->phase != phase)
+        count = trace_builder_category(builder, category, phase);
+    category_count_add(count, start_ns, end_ns);
 }
 
 /* Notes a place in the file that is no event. */

@@ -599,7 +599,7 @@ void trace_finish(struct trace *trace, struct trace_builder *builders, unsigned 
     trace->device_notes = trace_finish_gather(&finish, true, &trace->device_note_count);
     list_devices(trace, &builders[0]);
     run_side_by_side(threads, trace->track_count + 2, sort_piece, trace);
-    trace_link(trace, threads);
+    trace_link(trace, threads, !builders[0].skips_operators);
     for (unsigned b = 0; b < count; b++) {
         free(finish.maps[b].strings);
         free(finish.maps[b].tracks);

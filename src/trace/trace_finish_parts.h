@@ -11,7 +11,7 @@
  * trace_finish. */
 
 /* Fills trace->launch and trace->launch_operator; host and device events must be sorted. */
-void trace_link(struct trace *trace, unsigned threads);
+void trace_link(struct trace *trace, unsigned threads, bool with_operators);
 
 /* Phases B and E become timed events. Part of trace_finish. */
 

@@ -111,9 +111,9 @@ static struct id_index index_new(const struct trace *trace, const struct id_choi
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < trace->host_count; i++) {
-        int64_t id = choice->id(&trace->host[i]);
+        int64_t id;
 
-        if (trace->host[i].kind != choice->kind || id == NO_ID)
+        if (trace->host[i].kind != choice->kind || (id = choice->id(&trace->host[i])) == NO_ID)
             continue;
         count++;
         if (id < index.first_id)
@@ -261,11 +261,17 @@ static void link_piece(void *argument, size_t index)
         linking->operator_of = find_all_enclosing(linking->trace);
 }
 
-void trace_link(struct trace *trace, unsigned threads)
+void trace_link(struct trace *trace, unsigned threads, bool with_operators)
 {
     struct linking linking = {.trace = trace};
 
     trace->launch_operator = large_array_new(trace->device_count * sizeof *trace->launch_operator);
+    if (!with_operators) {
+        link_launches(trace);
+        for (uint32_t i = 0; i < trace->device_count; i++)
+            trace->launch_operator[i] = NO_EVENT;
+        return;
+    }
     run_side_by_side(threads, 2, link_piece, &linking);
     for (uint32_t i = 0; i < trace->device_count; i++)
         trace->launch_operator[i] =

@@ -11,6 +11,8 @@ enum {
     /* So many events are read letter by letter again before all is forgotten: a file may go on in
      * another way, or have more threads than can be tried. */
     MISSES_MAX = 1024,
+    /* Of an event, not of its args: "s": "t" and "bp": "e", with quotes. */
+    WORD_BYTES_MAX = 4,
 };
 
 /* What followed last is tried first next time: profilers write runs of events of one kind.
@@ -49,6 +51,15 @@ static enum joint_constant constant_of(const struct layout_value *value)
                                            : CONSTANT_COUNT;
 }
 
+/* A short word that nobody asks for may be part of a joint, too. */
+static bool is_idle_word(const struct layout_value *value)
+{
+    size_t length = (size_t)(value->end - value->start);
+
+    return value->action == JOINT_SKIP && value->arg == 0 && *value->start == '"' &&
+           length <= WORD_BYTES_MAX && !memchr(value->start, '\\', length);
+}
+
 /* The constant becomes part of the joint that is made, whose text begins at `from`. */
 static void joint_add_constant(struct layout_joint *joint, const struct layout_value *value,
                                const char *from)
@@ -85,9 +96,9 @@ static bool is_part_of_joint(const struct layout_joint *joint, const struct layo
                              const char *from)
 {
     enum joint_constant constant = constant_of(value);
+    bool is_constant = constant != CONSTANT_COUNT && !(joint->has & bit_of_constant[constant]);
 
-    return constant != CONSTANT_COUNT && !(joint->has & bit_of_constant[constant]) &&
-           value[1].start - from <= JOINT_BYTES_MAX;
+    return (is_constant || is_idle_word(value)) && value[1].start - from <= JOINT_BYTES_MAX;
 }
 
 /* The joint before the values from `value` on, of which those that are constant become part of it;
@@ -103,7 +114,9 @@ static const struct layout_value *make_joint(const struct event_layouts *layouts
     if (value->start - from > JOINT_BYTES_MAX || !joint_add_marks(joint, value, from))
         return NULL;
     while (!layouts->is_plain && is_part_of_joint(joint, value, from)) {
-        joint_add_constant(joint, value++, from);
+        if (value->action != JOINT_SKIP)
+            joint_add_constant(joint, value, from);
+        value++;
         if (!joint_add_marks(joint, value, from))
             return NULL;
     }

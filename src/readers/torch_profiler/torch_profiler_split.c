@@ -13,6 +13,7 @@ void torch_pieces_init(struct torch_pieces *pieces, struct input_stream *input,
     struct torch_piece *first = require_memory(calloc(1, sizeof *first));
 
     trace_builder_init(&first->builder);
+    first->builder.skips_operators = options->skips_details;
     first->is_used = true;
     json_window_init(&first->window, input, 0);
     *pieces = (struct torch_pieces){.pieces = first, .count = 1};

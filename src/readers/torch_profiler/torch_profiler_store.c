@@ -464,9 +464,14 @@ static void store_flow(struct torch_store *store, const struct torch_event *text
 static void store_count(struct torch_store *store, struct category_memo *category, char phase,
                         int64_t start_ns, int64_t end_ns)
 {
-    store->builder->last_category = category->count_place;
-    trace_builder_count(store->builder, category->string, phase, start_ns, end_ns);
-    category->count_place = store->builder->last_category;
+    struct trace_builder *builder = store->builder;
+    struct category_count *count = &builder->read.categories[category->count_place];
+
+    if (count->events == 0 || count->category != category->string || count->phase != phase) {
+        count = trace_builder_category(builder, category->string, phase);
+        category->count_place = builder->last_category;
+    }
+    category_count_add(count, start_ns, end_ns);
 }
 
 /* A timed event with both its times, which are not yet known to be possible. Each X has both

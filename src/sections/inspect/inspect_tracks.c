@@ -168,9 +168,16 @@ static bool *spans_of_profiler(const struct trace *trace)
 static void add_events(struct interval_list *list, const bool *is_left_out,
                        const struct event *events, uint32_t count)
 {
+    int64_t from_ns = 0, until_ns = INT64_MIN; /* of the last: most events lie in it */
+
     for (uint32_t i = 0; i < count; i++) {
-        if (!is_left_out[events[i].track])
-            inspect_tracks_add_interval(list, events[i].start_ns, event_end_ns(&events[i]), i > 0);
+        int64_t start_ns = events[i].start_ns, end_ns = event_end_ns(&events[i]);
+
+        if (is_left_out[events[i].track] || (start_ns >= from_ns && end_ns <= until_ns))
+            continue;
+        inspect_tracks_add_interval(list, start_ns, end_ns, i > 0);
+        from_ns = list->intervals[list->count - 1].start_ns;
+        until_ns = list->intervals[list->count - 1].end_ns;
     }
 }
 

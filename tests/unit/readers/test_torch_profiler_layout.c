@@ -126,7 +126,9 @@ static void append_member(struct writer *writer, unsigned member, const char *sp
         append(writer, "\"id\": %u", below(writer, 1000));
         break;
     default:
-        append(writer, "\"other\": %s", ONE_OF(writer, "{\"a\": [1, \"}\"]}", "0.5", "true"));
+        append(writer, "\"other\": %s",
+               ONE_OF(writer, "{\"a\": [1, \"}\"]}", "0.5", "true", "\"e\"", "\"t\"", "\"\"",
+                      "\"\\n\"", "\"long\""));
     }
 }
 
@@ -143,7 +145,7 @@ static void write_event(struct writer *writer)
     append(writer, "%s{%s", space, space); /* as it stands behind the comma before it */
     for (unsigned i = 0; i < members; i++) {
         append(writer, "%s%s", comma, i ? space : "");
-        append_member(writer, is_usual ? i : below(writer, 10), space);
+        append_member(writer, is_usual && below(writer, 9) ? i : below(writer, 10), space);
         comma = ",";
     }
     append(writer, "%s}", space);

@@ -251,8 +251,9 @@ static uint64_t next_random(uint64_t *seed)
     return *seed >> 20;
 }
 
-/* Sorts events whose times are below `limit`, with a few that lie far away. */
-static void check_order(int64_t limit, bool has_outliers)
+/* Sorts events whose times are below `limit`, with a few that lie far away; of `runs` each is
+ * sorted already. */
+static void check_order(int64_t limit, bool has_outliers, size_t runs)
 {
     enum { COUNT = 20000 };
     static struct event events[COUNT];
@@ -277,6 +278,9 @@ static void check_order(int64_t limit, bool has_outliers)
             events[i].start_ns = i % 2000 ? INT64_MIN + 5 : INT64_MAX / 2;
         sum += events[i].correlation * events[i].duration_ns;
     }
+    for (size_t i = 0; i < runs; i++)
+        sort_events(&trace, events + i * COUNT / runs, (i + 1) * COUNT / runs - i * COUNT / runs,
+                    compare_host_events);
     sort_events(&trace, events, COUNT, compare_host_events);
     for (size_t i = 0; i < COUNT; i++) {
         if (i)
@@ -289,10 +293,13 @@ static void check_order(int64_t limit, bool has_outliers)
 static void any_times_are_sorted(void **state)
 {
     (void)state;
-    check_order(10, false); /* long runs of equal times */
-    check_order(1000000, false);
-    check_order(INT64_MAX, false);
-    check_order(1000000000, true);
+    for (size_t runs = 0; runs < 11; runs++) {
+        check_order(10, false, runs); /* long runs of equal times */
+        check_order(1000000, false, runs);
+    }
+    check_order(INT64_MAX, false, 0);
+    check_order(1000000000, true, 0);
+    check_order(1000000000, true, 5);
 }
 
 int main(void)
