@@ -60,7 +60,7 @@ def attach(log: Path) -> Counts:
     flags = [word for word in ("--long",) if word in sys.argv]
     counts = script("tests/python/test_attach.py", PROGRAM)(log)
     counts = counts.plus(script("tests/python/test_triggers.py", PROGRAM, *flags)(log))
-    counts = counts.plus(script("tests/python/test_live_ranks.py", PROGRAM)(log))
+    counts = counts.plus(script("tests/python/test_live_ranks.py", PROGRAM, *flags)(log))
     return counts.plus(script("tests/python/test_attach_inside.py", PROGRAM, *flags)(log))
 
 

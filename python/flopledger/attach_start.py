@@ -32,7 +32,17 @@ def tell(folder: str, state: str, why: str) -> None:
     os.close(descriptor)
 
 
+def note_run(folder: str) -> None:
+    """That what was sent is run, once more: then nothing looks for it any longer."""
+    import os
+
+    descriptor = os.open(folder + "/ran", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC)
+    os.write(descriptor, b".")
+    os.close(descriptor)
+
+
 def begin(folder: str) -> None:
+    note_run(folder)
     with open(folder + "/package", encoding="utf-8") as file:
         place = file.read()
     try:

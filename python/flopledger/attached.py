@@ -1,7 +1,8 @@
 """The recorder in a program that ran already: `flopledger attach` begins it, and it takes itself away again.
 
 Both sides talk by files in a folder: `settings.json` and `lock` (held by the attaching side as long as it lives) come from there,
-`begin` and `stop` too; `state` is written here, a line of JSON for each thing that happened.
+`begin` and `stop` too; `state` is written here, a line of JSON for each thing that happened. `room` says where memory was made for
+what was sent, and how often that was sent; `ran` has a byte for each time that it was run.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import fcntl
 import json
 import linecache
 import os
+import stat
 import sys
 from typing import Any
 
@@ -18,6 +20,7 @@ from flopledger import messages
 from flopledger.at_exit import at_exit
 from flopledger.messages import guarded
 
+FOLDER_NAME = "flopledger-attach-"
 FIRST_STEP = 2  # the first one that ends began before we came, and readies the profiler
 OPTIMIZER = "torch.optim.optimizer"
 OPTIMIZER_FILE = os.path.join("torch", "optim", "optimizer.py")
@@ -52,18 +55,7 @@ class Attachment:
             pass
 
     def is_left(self) -> bool:
-        """The attaching side has ended: its lock is free, or its folder gone."""
-        try:
-            descriptor = os.open(os.path.join(self.folder, "lock"), os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            return True
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        finally:
-            os.close(descriptor)
-        return True
+        return is_left(self.folder)
 
     # ------------------------------------------------------------------------------------------------------------------
     # Beginning
@@ -158,8 +150,7 @@ class Attachment:
             self.forget_modules()
         self.tell("gone", recorded=recorded)
         if is_left:
-            self.free_room()
-            self.remove_folder()
+            clear_folder(self.folder)
 
     def end_with_program(self) -> None:
         guarded(self.leave)()
@@ -170,26 +161,92 @@ class Attachment:
         for name in [n for n in sys.modules if n == "flopledger" or n.startswith("flopledger.")]:
             del sys.modules[name]
 
-    def free_room(self) -> None:
-        """The attaching side does that, as long as it is there."""
-        libraries = sys.modules.get("ctypes")  # torch has it
-        try:
-            with open(os.path.join(self.folder, "room"), encoding="ascii") as file:
-                address, size = (int(word) for word in file.read().split())
-        except (OSError, ValueError):
-            return
-        if libraries is not None:
-            libraries.CDLL(None).munmap(libraries.c_void_p(address), libraries.c_size_t(size))
 
-    def remove_folder(self) -> None:
-        try:
-            for name in os.listdir(self.folder):
-                path = os.path.join(self.folder, name)
-                if os.path.isfile(path):
-                    os.remove(path)
-            os.rmdir(self.folder)
-        except OSError:
-            pass  # it holds a capture, or what the recorder was loaded from
+# ----------------------------------------------------------------------------------------------------------------------
+# What an attaching side leaves that was killed, or gave up: else it takes its things away itself
+
+
+def is_left(folder: str) -> bool:
+    """The attaching side has ended: its lock is free, or its folder gone."""
+    try:
+        descriptor = os.open(os.path.join(folder, "lock"), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def read_words(folder: str, name: str) -> list[str]:
+    try:
+        with open(os.path.join(folder, name), encoding="ascii") as file:
+            return file.read().split()
+    except (OSError, ValueError):
+        return []
+
+
+def is_room(address: int, size: int) -> bool:
+    """Memory of just this size is there, and no file in it: it was told before it was made."""
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
+        lines = [line.split() for line in file]
+    return any(words[0] == f"{address:x}-{address + size:x}" and len(words) == 5 for words in lines)
+
+
+def free_room(folder: str, all_has_run: bool) -> bool:
+    """False: what was sent is still to be run, and looks there."""
+    words = read_words(folder, "room")
+    libraries = sys.modules.get("ctypes")  # torch has it
+    if len(words) != 3 or libraries is None:
+        return True
+    address, size, sent = (int(word) for word in words)
+    if not all_has_run and sum(map(len, read_words(folder, "ran"))) < sent:
+        return False
+    if is_room(address, size):
+        libraries.CDLL(None).munmap(libraries.c_void_p(address), libraries.c_size_t(size))
+    return True
+
+
+def remove_folder(folder: str) -> None:
+    """But for what was recorded, where the attaching side would have brought that to its own files."""
+    for place, folders, names in os.walk(folder, topdown=True):
+        if place == folder and "capture" in folders:
+            folders.remove("capture")
+        for name in names:
+            os.remove(os.path.join(place, name))
+    for place, _, _ in os.walk(folder, topdown=False):
+        if not os.listdir(place):
+            os.rmdir(place)
+
+
+def clear_folder(folder: str, all_has_run: bool = False) -> None:
+    try:
+        if free_room(folder, all_has_run):
+            remove_folder(folder)
+    except (OSError, ValueError):
+        pass  # the next attachment tries again
+
+
+def is_own_folder(path: str) -> bool:
+    try:
+        about = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid()
+
+
+def clear_others(folder: str) -> None:
+    """Of attachments to this process that were killed before: what they sent has been run before this, or never will be."""
+    place = os.path.dirname(folder)
+    process = read_words(folder, "process")
+    for name in os.listdir(place):
+        path = os.path.join(place, name)
+        if name.startswith(FOLDER_NAME) and path != folder and is_own_folder(path):
+            if read_words(path, "process") == process and is_left(path):
+                clear_folder(path, all_has_run=True)
 
 
 def is_being_imported() -> bool:
@@ -213,16 +270,20 @@ def is_among_hooks() -> bool:
 
 def begin_attachment(folder: str, was_there: bool) -> None:
     attachment = Attachment(folder, was_there)
+    running = Attachment.current
+    if attachment.is_left() and (running is None or running.folder != folder):
+        clear_folder(folder)  # it has given up before this was run, or was killed
+        if running is None:
+            attachment.forget_modules()
+        return
     if is_being_imported() or is_among_hooks():
         attachment.tell("later")
-        if Attachment.current is None:
+        if running is None:
             attachment.forget_modules()
         return
-    if attachment.is_left():  # it has given up before this was run
-        if Attachment.current is None:
-            attachment.forget_modules()
+    if running is not None and running.folder == folder and running.is_left():
+        running.leave()
         return
-    running = Attachment.current
     if running is not None and os.path.exists(os.path.join(folder, "stop")):
         running.leave()
         return
@@ -232,4 +293,5 @@ def begin_attachment(folder: str, was_there: bool) -> None:
     if running is not None:
         attachment.tell("refused", why="another 'flopledger attach' records it now")
         return
+    clear_others(folder)
     guarded(attachment.begin, attachment.leave)()

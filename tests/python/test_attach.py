@@ -92,6 +92,8 @@ for step in range(int(os.environ["STEPS"])):
     digest.update(loss.detach().numpy().tobytes())
     time.sleep(0.02)  # it is still running when it is told to record
 os.write(1, digest.hexdigest().encode() + b"\\n")
+if "RANK" in os.environ:  # a thread of Gloo's may end the program while Python ends
+    os._exit(0)
 """
 
 

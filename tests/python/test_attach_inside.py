@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """`flopledger attach` by the recorder that is put into a running process: test_attach_inside.py PROGRAM [--long]"""
 
+import atexit
 import contextlib
+import fcntl
 import gzip
 import json
 import os
@@ -27,6 +29,8 @@ PYTHON = find_python()
 CYCLES = 300 if LONG else 4
 KILLS = 90 if LONG else 24
 
+QUIET = {"KINETO_LOG_LEVEL": "99", "OMP_NUM_THREADS": "1"}
+
 # Looks as if it had loaded PyTorch, and is inside of something.
 LOOKS_LIKE_TORCH = """
 import ctypes, mmap, os, sys, time
@@ -40,24 +44,28 @@ time.sleep(60)
 
 
 class Job:
-    """A program that runs in the background; ended at the latest when the test is."""
+    """A program that runs in the background; ended at the latest when the test is. Without words it is a training that is forked."""
 
     def __init__(self, test: unittest.TestCase, words: list[Any], **environment: str) -> None:
         self.errors = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen(
-            [str(word) for word in words],
-            env={**os.environ, "KINETO_LOG_LEVEL": "99", "OMP_NUM_THREADS": "1", **environment},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.errors,
-            text=True,
-            start_new_session=True,
-        )
+        self.process: Any
+        if words:
+            self.process = subprocess.Popen(
+                [str(word) for word in words],
+                env={**os.environ, **QUIET, **environment},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self.errors,
+                text=True,
+                start_new_session=True,
+            )
+        else:
+            self.process = ForkedProcess(self.errors.fileno(), environment)
         test.addCleanup(self.end)
 
     @property
     def pid(self) -> int:
-        return self.process.pid
+        return int(self.process.pid)
 
     def end(self) -> None:
         for how in signal.SIGTERM, signal.SIGKILL:
@@ -69,7 +77,7 @@ class Job:
 
     def line(self) -> str:
         assert self.process.stdout is not None
-        return self.process.stdout.readline().strip()
+        return str(self.process.stdout.readline().strip())
 
     def last_words(self) -> dict[str, Any]:
         """Of a training that was told to end."""
@@ -91,6 +99,64 @@ class Job:
             start, end = (int(place, 16) for place in words[0].split("-"))
             count += len(words) == 5 and end - start == 1 << 18
         return count
+
+
+class ForkedProcess:
+    """One that is forked from a program that has loaded PyTorch: it begins at once."""
+
+    parent: "subprocess.Popen[str] | None" = None
+
+    def __init__(self, errors: int, environment: dict[str, str]) -> None:
+        parent = ForkedProcess.parent or self.begin_parent()
+        reads, self_writes = os.pipe()
+        self_reads, writes = os.pipe()
+        files = [f"/proc/{os.getpid()}/fd/{number}" for number in (reads, writes, errors)]
+        assert parent.stdin is not None and parent.stdout is not None
+        parent.stdin.write(json.dumps({"files": files, "environment": environment}) + "\n")
+        parent.stdin.flush()
+        self.pid = int(parent.stdout.readline())
+        os.close(reads)
+        os.close(writes)
+        self.stdin = os.fdopen(self_writes, "w")
+        self.stdout = os.fdopen(self_reads)
+
+    @staticmethod
+    def begin_parent() -> "subprocess.Popen[str]":
+        parent = subprocess.Popen(
+            [str(PYTHON), str(HERE / "attached_training.py")],
+            env={**os.environ, **QUIET, "FORKS": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        atexit.register(parent.communicate)
+        ForkedProcess.parent = parent
+        return parent
+
+    def poll(self) -> int | None:
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return 0
+        return None
+
+    def wait(self) -> int:
+        while self.poll() is None:
+            time.sleep(0.01)
+        return 0
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+
+    def communicate(self, timeout: float) -> None:
+        end = time.monotonic() + timeout
+        while self.poll() is None:
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired("a forked training", timeout)
+            time.sleep(0.01)
+        for stream in self.stdin, self.stdout:
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
 
 
 class InsideTest(unittest.TestCase):
@@ -115,7 +181,7 @@ class InsideTest(unittest.TestCase):
         )
 
     def training(self, *launcher: Any, begins: int = 1, **environment: str) -> Job:
-        words = [*(launcher or [PYTHON]), HERE / "attached_training.py"]
+        words = [*launcher, HERE / "attached_training.py"] if launcher else []
         job = Job(self, words, **environment)
         for _ in range(begins):
             self.assertEqual(job.line(), "begins")
@@ -151,7 +217,13 @@ def can_chroot() -> bool:
 
 
 def left_folders() -> set[str]:
-    return {str(path) for path in Path("/tmp").glob("flopledger-attach-*")}
+    """Whose attaching side is not there any more: others may be attaching beside this test."""
+    left = set()
+    for path in Path("/tmp").glob("flopledger-attach-*"):
+        with contextlib.suppress(OSError), open(path / "lock") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            left.add(str(path))
+    return left
 
 
 @unittest.skipUnless(PYTHON, "PyTorch is not installed: ./dev test installs it")
@@ -268,8 +340,8 @@ class TrainingTest(InsideTest):
         time.sleep(0.5)
         done = self.attach("--steps", 2, "--no-report", job.pid)
         self.assertEqual(done.returncode, 0, done.stderr)
-        for path in left_folders() - before:  # nobody was there to remove those
-            shutil.rmtree(path)
+        self.assertEqual(left_folders() - before, set())  # the last one took them away
+        self.assertEqual(job.mappings(), 0)
         self.check_end(job)
 
     def test_it_may_be_killed_while_it_records(self) -> None:
@@ -283,13 +355,18 @@ class TrainingTest(InsideTest):
             killed.kill()
             killed.wait()
             end = time.monotonic() + 10
-            while left_folders() - before and time.monotonic() < end:
+            while self.begun_folders() - before and time.monotonic() < end:
                 time.sleep(0.1)  # the recorder goes with the next step
-            self.assertEqual(left_folders() - before, set(), delay)
-            self.assertEqual(job.mappings(), 0)
+            self.assertEqual(self.begun_folders() - before, set(), delay)
         done = self.attach("--steps", 1, "--no-report", job.pid)
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(left_folders() - before, set())  # of one that was killed before, too
+        self.assertEqual(job.mappings(), 0)
         self.check_end(job)
+
+    def begun_folders(self) -> set[str]:
+        """Of those that are left: where the recorder has begun."""
+        return {path for path in left_folders() if Path(path, "ran").exists()}
 
     def test_the_program_may_be_killed_or_end(self) -> None:
         before = left_folders()
@@ -353,19 +430,41 @@ class TrainingTest(InsideTest):
 
 
 class OtherTest(InsideTest):
+    def test_the_program_may_be_killed_in_each_call(self) -> None:
+        """Of ptrace: it is told that it has ended, whatever was being done with it."""
+        shim = self.shim()
+        before = left_folders()
+        for call in range(1, 2 * KILLS + 1):
+            job = self.stand_in("[time.sleep(0.001) for _ in range(60_000)]", sys.executable)
+            environment = {"LD_PRELOAD": str(shim), "FLOPLEDGER_TEST_KILL_TARGET": str(call)}
+            done = self.attach("--no-report", job.pid, **environment)
+            is_over = "torch.optim" in done.stderr  # there are no more calls, or it was late
+            job.end()
+            if is_over and job.process.returncode != -signal.SIGKILL:
+                break
+            self.assertEqual(done.returncode, 4, done.stderr)
+            self.assertRegex(done.stderr, "has ended|has not imported", f"before call {call}")
+        self.assertGreater(call, 20)
+        self.assertEqual(left_folders() - before, set())
+
     def test_a_long_call_of_c_is_waited_for_and_then_left_alone(self) -> None:
         """The first holds the interpreter's lock in a call of the system, the second in the interpreter."""
         for what, message in (
             ("ctypes.PyDLL(None).sleep(6)", "has run no Python meanwhile"),
             ("sum(range(400_000_000))", "stays within the interpreter|has run no Python|has not"),
         ):
+            before = left_folders()
             job = self.stand_in(what, sys.executable)
             done = self.attach("--wait", 1, job.pid)
             self.assertEqual(done.returncode, 4, done.stderr)
             self.assertRegex(done.stderr, message)
             self.assertEqual(job.line(), "over")
-            time.sleep(0.3)
+            for _ in range(50):  # what was sent is run now, and takes itself away
+                if not left_folders() - before:
+                    break
+                time.sleep(0.1)
             self.assertIsNone(job.process.poll())
+            self.assertEqual((left_folders() - before, job.mappings()), (set(), 0), what)
             job.errors.seek(0)
             self.assertEqual(job.errors.read(), "")
 

@@ -18,6 +18,9 @@ from unittest import mock
 
 from count_line import run_and_count
 
+LONG = "--long" in sys.argv
+if LONG:
+    sys.argv.remove("--long")
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests" / "generate")]
@@ -336,6 +339,77 @@ class StepsTest(AskingTest):
             self.assertRegex(done.stdout, r'File "<string>", line 3 in aside')
         self.assertEqual(job.stdout.readline(), "0\n")
         self.assertEqual(job.wait(), 0)
+        self.assertEqual(list(Path("/tmp").glob("flopledger-stacks-*")), [])
+
+    def waiting(self) -> "subprocess.Popen[str]":
+        """A rank that waits in C, until a line comes; then it prints how many files of ours it has open, and how much memory."""
+        program = (
+            "import os, sys, time; print('ready', flush=True); sys.stdin.readline()\n"
+            "names = [os.path.realpath('/proc/self/fd/' + n) for n in os.listdir('/proc/self/fd')]\n"
+            "maps = [line.split() for line in open('/proc/self/maps')]\n"
+            "sizes = [[int(p, 16) for p in words[0].split('-')] for words in maps if len(words) == 5]\n"
+            "print(sum('flopledger' in n for n in names), sum(b - a == 1 << 18 for a, b in sizes))\n"
+        )
+        job = subprocess.Popen(
+            [sys.executable, "-c", program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert job.stdin is not None and job.stdout is not None
+        for end in (job.stdin.close, job.stdout.close, job.wait, job.kill):
+            self.addCleanup(end)
+        self.assertEqual(job.stdout.readline(), "ready\n")
+        with mock.patch.object(step_record.os, "getpid", lambda: job.pid):
+            self.record(0, 20, 40)
+        return job
+
+    def read_stacks(self, **environment: str) -> "subprocess.CompletedProcess[str]":
+        words = [PROGRAM, "ranks", "--live", "--ras", "127.0.0.1:9", "--section", "live"]
+        return subprocess.run(
+            words,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.folder,
+            env={**os.environ, **environment},
+        )
+
+    def shim(self) -> str:
+        path = self.folder / "ending_calls.so"
+        source = Path(__file__).parent / "ending_calls.c"
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", path, source], check=True)
+        return str(path)
+
+    def test_the_reader_of_stacks_may_be_killed_in_each_call(self) -> None:
+        """The next one takes away what it left: a file, also where it is open in the process, and memory there."""
+        shim, job, call = self.shim(), self.waiting(), 1
+        assert job.stdin is not None and job.stdout is not None
+        while self.read_stacks(LD_PRELOAD=shim, FLOPLEDGER_TEST_KILL=str(call)).returncode != 0:
+            call += 1 if LONG else 4
+        self.assertGreater(call, 40)
+        left = list(Path("/tmp").glob("flopledger-stacks-*"))
+        self.assertGreater(len(left), 5)
+        for path in left:
+            os.utime(path, (0, 0))  # what was called is over
+        self.assertIn("line 1 in <module>", self.read_stacks().stdout)
+        self.assertEqual(list(Path("/tmp").glob("flopledger-stacks-*")), [])
+        print("", file=job.stdin, flush=True)
+        self.assertEqual(job.stdout.readline(), "0 0\n")
+
+    def test_a_rank_may_be_killed_while_its_stacks_are_read(self) -> None:
+        shim = self.shim()
+        for call in range(2, 100, 1 if LONG else 9):
+            job = self.waiting()
+            done = self.read_stacks(LD_PRELOAD=shim, FLOPLEDGER_TEST_KILL_TARGET=str(call))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            if "line 1 in <module>" in done.stdout:
+                break
+            self.assertRegex(done.stdout, f"process {job.pid} has ended|no rank", f"call {call}")
+            self.doCleanups()
+            self.setUp()
+            shim = self.shim()
+        self.assertGreater(call, 40)
         self.assertEqual(list(Path("/tmp").glob("flopledger-stacks-*")), [])
 
     def test_without_ras_the_records_tell(self) -> None:

@@ -22,6 +22,25 @@ static char *read_process_file(long pid, const char *name, size_t *length)
     return text;
 }
 
+bool process_state_read(struct process_state *state, long pid)
+{
+    const unsigned long exiting = 4; /* PF_EXITING of the kernel */
+    unsigned long flags = exiting;
+    size_t length = 0;
+    char *text = read_process_file(pid, "stat", &length);
+    const char *end = text ? strrchr(text, ')') : NULL; /* of its name, which may hold anything */
+
+    *state = (struct process_state){0};
+    if (end)
+        (void)sscanf(end + 1,
+                     " %c %ld %*d %*d %*d %*d %lu %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+                     "%llu",
+                     &state->letter, &state->parent, &flags, &state->began);
+    state->is_exiting = (flags & exiting) != 0;
+    free(text);
+    return end != NULL;
+}
+
 /* The last of a name that stands twice. */
 const char *process_variable(struct arena *arena, long pid, const char *name)
 {

@@ -7,6 +7,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct process_state {
+    char letter;              /* 'Z': it has ended, and was not waited for */
+    bool is_exiting;          /* or has: that is slow where it has much memory */
+    long parent;              /* 0: not told */
+    unsigned long long began; /* in ticks since the machine was started: with this its number is its
+                                 own */
+};
+
+/* False where there is none of that number. */
+bool process_state_read(struct process_state *state, long pid);
+
 /* A variable of the environment that a process was started with; NULL where it has none, or its
  * environment may not be read. */
 const char *process_variable(struct arena *arena, long pid, const char *name);

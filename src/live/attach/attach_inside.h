@@ -26,7 +26,8 @@ struct inside_folder {
     const char *capture; /* where it records, as this process sees it */
     bool is_own_capture; /* which is the folder of the run: what is recorded need not be brought
                             there */
-    int lock;            /* held as long as this process lives */
+    int lock;            /* held as long as this process lives; -1: no more */
+    bool is_of_process;  /* it is that one's to remove: what was sent has not been run yet */
     size_t read_bytes;   /* of its messages */
 };
 
@@ -42,8 +43,11 @@ struct inside_wish {
 MUST_USE bool inside_folder_make(struct inside_folder *folder, struct arena *arena, long pid,
                                  const struct inside_wish *wish, struct error *error);
 
-/* Where the room in the process is, for when nobody else can free it. */
-void inside_folder_note_room(const struct inside_folder *folder, uint64_t address, uint64_t bytes);
+/* Where the room in the process is, and how often it was sent what stands there: for when this side
+ * can't free it. */
+void inside_folder_note_room(const struct inside_folder *folder, uint64_t address, size_t sent);
+/* Whether all of that has begun to run, and so nothing will look there any more. */
+bool inside_folder_has_run(const struct inside_folder *folder, size_t sent);
 
 /* The next message that has come; NULL: none. */
 const struct json_node *inside_folder_next(struct inside_folder *folder, struct arena *arena);
@@ -52,16 +56,16 @@ const struct json_node *inside_folder_next(struct inside_folder *folder, struct 
  * "at" in ns of the monotonic clock. */
 void inside_folder_begin(const struct inside_folder *folder, const char *what, int64_t number);
 
-/* From now on what was sent does nothing, if it has not been run yet; and what was begun by it ends
- * when the text is sent once more. */
-void inside_folder_withdraw(const struct inside_folder *folder);
+/* From now on what was sent only frees the room and removes the folder, if it has not been run yet;
+ * and what was begun by it ends when the text is sent once more. */
+void inside_folder_withdraw(struct inside_folder *folder);
 void inside_folder_ask_to_stop(const struct inside_folder *folder);
 
 /* Brings what was recorded into the folder of the run. */
 MUST_USE bool inside_folder_collect(const struct inside_folder *folder, const char *capture,
                                     struct error *error);
 
-/* Removes it. */
+/* Removes it, or leaves it to the process. */
 void inside_folder_clear(struct inside_folder *folder);
 
 /* Programs that train already, recorded by our own recorder, which is put into them for that time.

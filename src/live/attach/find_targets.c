@@ -86,24 +86,6 @@ static void add_processes_of_job(struct process_list *list, struct arena *arena,
 
 /* ---- those that train nothing --------------------------------------------------------------- */
 
-static long parent_process(long pid)
-{
-    char path[64];
-    char text[512] = "";
-    FILE *file;
-    const char *end;
-    long parent = 0;
-
-    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    file = fopen(path, "re");
-    if (!file)
-        return 0;
-    (void)!fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    end = strrchr(text, ')'); /* of its name, which may hold anything */
-    return end && sscanf(end + 1, " %*c %ld", &parent) == 1 ? parent : 0;
-}
-
 static char *read_of_process(long pid, const char *name, size_t *length)
 {
     struct error ignored;
@@ -135,7 +117,7 @@ static bool is_worker(const struct process_list *list, size_t place)
 {
     static const char name[] = "pt_data_worker";
     long pid = list->pids[place];
-    long parent = parent_process(pid);
+    struct process_state state;
     size_t length = 0;
     char *own = read_of_process(pid, "comm", &length);
     bool is_named = own && length >= sizeof name - 1 && memcmp(own, name, sizeof name - 1) == 0;
@@ -143,7 +125,8 @@ static bool is_worker(const struct process_list *list, size_t place)
     free(own);
     if (is_named || place < list->named)
         return is_named;
-    return process_maps_file(parent, attach_library) && is_forked_from(pid, parent);
+    return process_state_read(&state, pid) && process_maps_file(state.parent, attach_library) &&
+           is_forked_from(pid, state.parent);
 }
 
 static bool is_listed(const struct attachment *attachment, long pid)

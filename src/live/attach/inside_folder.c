@@ -1,24 +1,30 @@
 /* Where the recorder inside of a process and `flopledger attach` leave each other messages. */
 #include "base/io/folders.h"
+#include "base/io/processes.h"
 #include "base/io/whole_file.h"
 #include "base/json/json_tree.h"
 #include "base/json/json_writer.h"
 #include "base/text/owned_text.h"
 #include "live/attach/attach_inside.h"
+#include "live/inject/injection.h"
 #include "live/inject/process_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { FOLDERS_OPEN = 16, MESSAGE_BYTES_MAX = 16 << 10 };
+enum { FOLDERS_OPEN = 16, MESSAGE_BYTES_MAX = 16 << 10, MADE_WITHIN_S = 60 };
+
+#define FOLDER_NAME "flopledger-attach-"
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
@@ -97,6 +103,79 @@ static bool copy_matching(const char *from, const char *pattern, char *to)
     return is_copied;
 }
 
+/* ---- what others left ----------------------------------------------------------------------- */
+
+/* An attachment that was killed leaves its folder. The recorder removes it where it has begun, and
+ * the next attachment to that process where it never did. Once the process is gone, any does. */
+
+/* The process, by its number and by when it began. */
+static void write_name_of_process(char text[64], long pid)
+{
+    struct process_state state;
+
+    (void)process_state_read(&state, pid);
+    snprintf(text, 64, "%ld %llu", pid, state.began);
+}
+
+/* Whether the process that the folder is for lives: what was sent to it may still be run. */
+static bool is_for_living(int folder)
+{
+    char noted[64] = "";
+    char now[64];
+    int file = openat(folder, "process", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (file < 0)
+        return false; /* nothing was sent */
+    (void)!read(file, noted, sizeof noted - 1);
+    close(file);
+    write_name_of_process(now, strtol(noted, NULL, 10));
+    return strcmp(noted, now) == 0;
+}
+
+static bool is_old(int folder)
+{
+    struct stat about;
+
+    return fstat(folder, &about) == 0 && time(NULL) - about.st_mtime > MADE_WITHIN_S;
+}
+
+/* Nobody holds its lock, which each has from its first moment on. What was recorded in a container
+ * stays. */
+static bool is_left_behind(int folder)
+{
+    struct stat about;
+    bool is_left = false;
+    int lock;
+
+    if (fstat(folder, &about) != 0 || about.st_uid != geteuid() ||
+        faccessat(folder, "capture", F_OK, 0) == 0)
+        return false;
+    lock = openat(folder, "lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (lock < 0)
+        return errno == ENOENT && is_old(folder);
+    is_left = flock(lock, LOCK_EX | LOCK_NB) == 0 && !is_for_living(folder);
+    close(lock);
+    return is_left;
+}
+
+static void remove_left_folders(const char *place)
+{
+    glob_t found;
+
+    find_folders(&found, place, FOLDER_NAME "*");
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        int folder =
+            open(found.gl_pathv[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+        if (folder < 0)
+            continue;
+        if (is_left_behind(folder))
+            remove_tree(found.gl_pathv[i]);
+        close(folder);
+    }
+    globfree(&found);
+}
+
 /* ---- what both see -------------------------------------------------------------------------- */
 
 /* By device and inode: paths of two mount namespaces may be equal and mean different files. */
@@ -125,11 +204,16 @@ static bool make_shared_folder(struct inside_folder *folder, struct arena *arena
     int problem = 0;
 
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char *place;
         char *made;
 
         folder->place =
             open(process_path(arena, folder->pid, places[i]), O_PATH | O_DIRECTORY | O_CLOEXEC);
-        made = text_format("/proc/self/fd/%d/flopledger-attach-XXXXXX", folder->place);
+        place = text_format("/proc/self/fd/%d", folder->place);
+        made = text_format("%s/" FOLDER_NAME "XXXXXX", place);
+        if (folder->place >= 0)
+            remove_left_folders(place);
+        free(place);
         if (folder->place >= 0 && mkdtemp(made)) {
             folder->path = arena_copy_text(arena, made, strlen(made));
             folder->inside = join_kept(arena, places[i], strrchr(made, '/') + 1);
@@ -220,14 +304,21 @@ static bool write_settings_file(const struct inside_folder *folder, const char *
 }
 
 /* The recorder inside looks at this lock: where it is free, whoever attached has died, and the
- * recorder leaves by itself. */
+ * recorder leaves by itself. It is there once it is held. */
 static bool hold_lock(struct inside_folder *folder, struct error *error)
 {
     char *path = path_join(folder->path, "lock");
+    char *part = path_join(folder->path, "lock.part");
+    char text[64];
+    bool is_held;
 
-    folder->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    folder->lock = open(part, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    is_held =
+        folder->lock >= 0 && flock(folder->lock, LOCK_EX | LOCK_NB) == 0 && rename(part, path) == 0;
+    free(part);
     free(path);
-    return (folder->lock >= 0 && flock(folder->lock, LOCK_EX | LOCK_NB) == 0) ||
+    write_name_of_process(text, folder->pid);
+    return (is_held && write_text_file(folder->path, "process", text)) ||
            error_set(error, ERROR_FAILURE, "cannot lock a file in '%s': %s", folder->path,
                      strerror(errno));
 }
@@ -285,12 +376,22 @@ bool inside_folder_make(struct inside_folder *folder, struct arena *arena, long 
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-void inside_folder_note_room(const struct inside_folder *folder, uint64_t address, uint64_t bytes)
+void inside_folder_note_room(const struct inside_folder *folder, uint64_t address, size_t sent)
 {
-    char text[64];
+    char text[80];
 
-    snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64, address, bytes);
+    snprintf(text, sizeof text, "%" PRIu64 " %d %zu", address, INJECTION_ROOM_BYTES, sent);
     (void)write_text_file(folder->path, "room", text);
+}
+
+bool inside_folder_has_run(const struct inside_folder *folder, size_t sent)
+{
+    char *path = path_join(folder->path, "ran"); /* a byte for each time */
+    struct stat about;
+    size_t ran = stat(path, &about) == 0 ? (size_t)about.st_size : 0;
+
+    free(path);
+    return ran >= sent;
 }
 
 /* What has come since, as far as there is room for it; its bytes. */
@@ -336,13 +437,11 @@ void inside_folder_begin(const struct inside_folder *folder, const char *what, i
     (void)write_text_file(folder->path, "begin", text);
 }
 
-/* Without start.py the text that still waits to be run does nothing. */
-void inside_folder_withdraw(const struct inside_folder *folder)
+void inside_folder_withdraw(struct inside_folder *folder)
 {
-    char *path = path_join(folder->path, "start.py");
-
-    (void)unlink(path);
-    free(path);
+    if (folder->lock >= 0)
+        close(folder->lock);
+    folder->lock = -1;
 }
 
 void inside_folder_ask_to_stop(const struct inside_folder *folder)
@@ -390,8 +489,10 @@ bool inside_folder_collect(const struct inside_folder *folder, const char *captu
 
 void inside_folder_clear(struct inside_folder *folder)
 {
-    if (folder->path)
+    if (folder->path && !folder->is_of_process)
         remove_tree(folder->path);
+    else if (folder->path && !folder->is_own_capture)
+        remove_tree(folder->capture); /* it has been brought here */
     if (folder->lock >= 0)
         close(folder->lock);
     if (folder->place >= 0)

@@ -27,6 +27,7 @@ struct inside_process {
     struct injection injection;
     struct inside_folder folder;
     enum inside_state state;
+    size_t sent;         /* times */
     const char *why;     /* nothing was recorded; NULL: it was */
     int64_t since_ms;    /* the last that was heard */
     int64_t retry_ms;    /* sent again then; 0: not */
@@ -72,25 +73,46 @@ static void end_process(struct inside_process *process, const char *why)
     process->why = why;
 }
 
+/* Whatever failed in one that has ended: that is what is wrong with it. */
 static void end_with_error(struct inside_job *job, struct inside_process *process,
-                           const struct error *error)
+                           struct error *error)
 {
+    if (injection_process_has_ended(process->pid))
+        error_set(error, ERROR_NO_DATA, "process %ld has ended", process->pid);
     end_process(process, arena_copy_text(job->arena, error->message, strlen(error->message)));
+}
+
+static void note_room(void *context, uint64_t address)
+{
+    const struct inside_process *process = context;
+
+    inside_folder_note_room(&process->folder, address, process->sent);
+}
+
+static bool send_text(struct inside_process *process, struct error *error)
+{
+    process->sent++;
+    if (process->injection.room)
+        note_room(process, process->injection.room);
+    if (injection_send(&process->injection, process->folder.text, process->folder.script, error))
+        return true;
+    process->sent -= !process->injection.has_called;
+    return false;
 }
 
 /* In this order, since the text names the folder and stands in the room. */
 static bool send_to_process(struct inside_job *job, struct inside_process *process,
                             const struct inside_wish *wish, struct error *error)
 {
+    const struct injection_note note = {note_room, process};
+
     if (!injection_prepare(&process->injection, job->arena, process->pid, error) ||
         !inside_folder_make(&process->folder, job->arena, process->pid, wish, error))
         return false;
-    if (!injection_make_room(&process->injection, job->arena, error))
+    if (!injection_make_room(&process->injection, job->arena, &note, error))
         return false;
-    if (process->injection.room)
-        inside_folder_note_room(&process->folder, process->injection.room, INJECTION_ROOM_BYTES);
     process->since_ms = job_clock_ms();
-    return injection_send(&process->injection, process->folder.text, process->folder.script, error);
+    return send_text(process, error);
 }
 
 /* ---- hearing -------------------------------------------------------------------------------- */
@@ -152,7 +174,7 @@ static void send_again(struct inside_job *job, struct inside_process *process)
     struct error error;
 
     process->retry_ms = 0;
-    if (!injection_send(&process->injection, process->folder.text, process->folder.script, &error))
+    if (!send_text(process, &error))
         end_with_error(job, process, &error);
 }
 
@@ -183,7 +205,6 @@ static void give_process_up(struct inside_job *job, struct inside_process *proce
     case INSIDE_SENT:
         inside_folder_withdraw(&process->folder);
         end_process(process, why_nothing_ran(process));
-        process->injection.room = 0; /* it may still be looked at, later: then it does nothing */
         break;
     case INSIDE_ATTACHED:
         stop_process(job, process,
@@ -193,7 +214,7 @@ static void give_process_up(struct inside_job *job, struct inside_process *proce
     case INSIDE_ASKED_TO_STOP:
         end_process(process, "its main thread has not come to an end of the recorder, which goes "
                              "with the next step");
-        process->injection.room = 0;
+        inside_folder_withdraw(&process->folder);
         break;
     case INSIDE_ENDED:
         break;
@@ -235,7 +256,6 @@ static void stop_all(struct inside_job *job)
         } else if (process->state == INSIDE_SENT) {
             inside_folder_withdraw(&process->folder);
             end_process(process, "it was ended before the recorder had begun");
-            process->injection.room = 0;
         }
     }
 }
@@ -372,6 +392,21 @@ static void await_all(struct inside_job *job)
     }
 }
 
+/* What was sent may still be run, and look at the room: that is freed and the folder removed then,
+ * by what is run. */
+static void leave_process(struct inside_process *process)
+{
+    struct inside_folder *folder = &process->folder;
+
+    if (folder->path)
+        injection_withdraw(&process->injection, folder->script);
+    if (!process->injection.room || !is_process_alive(process->pid))
+        return;
+    folder->is_of_process = !inside_folder_has_run(folder, process->sent);
+    if (!folder->is_of_process)
+        injection_free_room(&process->injection);
+}
+
 /* Leaves nothing behind, and says what did not come; how many were recorded. */
 static size_t put_away(struct inside_job *job, const char *capture, struct error *error)
 {
@@ -380,10 +415,7 @@ static size_t put_away(struct inside_job *job, const char *capture, struct error
     for (size_t i = 0; i < job->count; i++) {
         struct inside_process *process = &job->processes[i];
 
-        if (process->injection.room && is_process_alive(process->pid))
-            injection_free_room(&process->injection);
-        if (process->folder.path)
-            injection_withdraw(&process->injection, process->folder.script);
+        leave_process(process);
         if (process->folder.path && !inside_folder_collect(&process->folder, capture, error))
             process->why = error->message;
         inside_folder_clear(&process->folder);

@@ -1,19 +1,25 @@
 /* Has a process of Python run a few lines, in its main thread. */
 #include "live/inject/injection.h"
 
+#include "base/io/folders.h"
+#include "base/io/processes.h"
+#include "base/text/owned_text.h"
 #include "live/inject/tracing.h"
 
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- the target ------------------------------------------------------------------------------ */
@@ -231,31 +237,27 @@ static bool python_target_find(struct python_target *target, struct arena *arena
 /* ---- injection ------------------------------------------------------------------------------- */
 
 /* A place without harm is awaited for so long, and a call then takes microseconds. */
-enum { STOP_MS = 3000, CALL_MS = 3000, TRIES = 5 };
-
-/* Behind the last ')', since a process may have brackets and spaces in its name. */
-static char state_of_process(long pid)
-{
-    char path[64];
-    char text[512];
-    FILE *file;
-    const char *end;
-    size_t length;
-
-    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    file = fopen(path, "re");
-    if (!file)
-        return '\0';
-    length = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[length] = '\0';
-    end = strrchr(text, ')');
-    return end && end[1] == ' ' ? end[2] : '\0';
-}
+enum { STOP_MS = 3000, CALL_MS = 3000, END_MS = 100, TRIES = 5 };
 
 bool injection_process_is_stopped(long pid)
 {
-    return state_of_process(pid) == 'T';
+    struct process_state state;
+
+    return process_state_read(&state, pid) && state.letter == 'T';
+}
+
+bool injection_process_has_ended(long pid)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    struct process_state state = {0};
+
+    for (int i = 0; i < END_MS && !state.is_exiting; i++) {
+        if (i > 0)
+            (void)nanosleep(&pause, NULL);
+        if (!process_state_read(&state, pid))
+            return true;
+    }
+    return state.is_exiting;
 }
 
 bool injection_prepare(struct injection *injection, struct arena *arena, long pid,
@@ -299,8 +301,13 @@ static bool may_hold_lock(const void *context, uint64_t address)
 static bool injection_tell_end(const struct injection *injection, enum traced_end end,
                                const char *what, struct error *error)
 {
-    if (end == TRACED_GONE)
+    if (injection_process_has_ended(injection->target.pid))
         return error_set(error, ERROR_NO_DATA, "process %ld has ended", injection->target.pid);
+    if (end == TRACED_GONE)
+        return error_set(error, ERROR_NO_DATA,
+                         "process %ld was stopped or let go on by another at the same moment: try "
+                         "again",
+                         injection->target.pid);
     if (end == TRACED_STUCK)
         return error_set(error, ERROR_FAILURE,
                          "process %ld did not come back from %s: it was put back where it was, and "
@@ -312,14 +319,15 @@ static bool injection_tell_end(const struct injection *injection, enum traced_en
 
 /* Attach, stop where it does no harm, call, put back, detach: clear() undoes whatever was
  * done, on every way out. */
-static bool call_in_process(const struct injection *injection, const struct traced_call *call,
+static bool call_in_process(struct injection *injection, const struct traced_call *call,
                             bool (*is_unsafe)(const void *context, uint64_t address),
                             const char *what, struct error *error)
 {
     struct traced_thread thread;
-    enum traced_end end = TRACED_FAILED;
-    bool is_stopped;
+    enum traced_end stop;
+    enum traced_end end;
 
+    injection->has_called = false;
     if (!injection->target.libc)
         return error_set(error, ERROR_NO_DATA,
                          "process %ld has no library of C that is known (glibc, musl): it cannot "
@@ -327,13 +335,13 @@ static bool call_in_process(const struct injection *injection, const struct trac
                          injection->target.pid);
     if (!traced_thread_attach(&thread, injection->target.pid, error))
         return false;
-    is_stopped = traced_thread_stop(&thread, is_unsafe, injection, STOP_MS);
-    if (is_stopped)
-        end = traced_thread_call(&thread, call, CALL_MS);
+    stop = traced_thread_stop(&thread, is_unsafe, injection, STOP_MS);
+    injection->has_called = stop == TRACED_DONE;
+    end = stop == TRACED_DONE ? traced_thread_call(&thread, call, CALL_MS) : stop;
     traced_thread_clear(&thread);
     if (end == TRACED_DONE)
         return true;
-    if (!is_stopped)
+    if (stop == TRACED_STUCK && !injection_process_has_ended(injection->target.pid))
         return error_set(error, ERROR_NO_DATA,
                          "process %ld stays within the interpreter and calls nothing (a loop in "
                          "C?), where it can't be interrupted without risk: try again later",
@@ -357,7 +365,8 @@ static bool room_is_there(const struct injection *injection, struct arena *arena
 
 /* MAP_FIXED_NOREPLACE fails where the process mapped something there meanwhile; then another
  * place is tried. The address is chosen here, so it need not be read back. */
-static bool make_room(struct injection *injection, struct arena *arena, struct error *error)
+static bool make_room(struct injection *injection, struct arena *arena,
+                      const struct injection_note *note, struct error *error)
 {
     const struct python_target *target = &injection->target;
 
@@ -376,6 +385,7 @@ static bool make_room(struct injection *injection, struct arena *arena, struct e
 
         if (!place)
             return error_set(error, ERROR_NO_DATA, "process %ld has ended", target->pid);
+        note->place(note->context, place);
         if (!call_in_process(injection, &call, is_never_unsafe, "mmap", error))
             return false;
         if (room_is_there(injection, arena, place)) {
@@ -386,11 +396,6 @@ static bool make_room(struct injection *injection, struct arena *arena, struct e
     return error_set(error, ERROR_FAILURE,
                      "process %ld gets no memory any more, not even %d KiB: it was left as it is",
                      target->pid, INJECTION_ROOM_BYTES >> 10);
-}
-
-bool injection_make_room(struct injection *injection, struct arena *arena, struct error *error)
-{
-    return injection->target.remote.name_bytes || make_room(injection, arena, error);
 }
 
 /* Through /proc/PID/mem, which writes where ptrace would, without stopping the process. */
@@ -426,6 +431,7 @@ bool injection_send(struct injection *injection, const char *text, const char *p
         .stack_end = injection->room + INJECTION_ROOM_BYTES,
     };
 
+    injection->has_called = false;
     if (target->remote.name_bytes)
         return remote_script_send(&target->remote, target->pid, path, error);
     return strlen(text) < INJECTION_TEXT_MAX && write_text(injection, text, error) &&
@@ -452,26 +458,19 @@ void injection_free_room(struct injection *injection)
         injection->room = 0;
 }
 
-/* ---- stacks --------------------------------------------------------------------------------- */
+/* ---- what a reader of stacks left ---------------------------------------------------------------
+ */
 
-enum { STACKS_BYTES_MAX = 256 << 10 };
+/* One that was killed leaves its file, which may be open in the process, and its room there. The
+ * file begins with a line that tells the process and the room; it is locked as long as the reader
+ * lives. */
 
-static bool call_any_time(const struct injection *injection, uint64_t function,
-                          const uint64_t arguments[3], const char *what, struct error *error)
-{
-    const struct traced_call call = {
-        .function = function,
-        .arguments = {arguments[0], arguments[1], arguments[2]},
-        .signal_return = injection->target.signal_return,
-        .stack_end = injection->room + INJECTION_ROOM_BYTES,
-    };
-
-    return call_in_process(injection, &call, is_never_unsafe, what, error);
-}
+enum { HEAD_BYTES = 80, CALL_IS_OVER_S = 2 };
+#define STACKS_NAME "flopledger-stacks-"
 
 /* The number under which the process has the file open; -1: it has not. By device and inode
  * among its open files: what open() returned is not read from the stopped thread. */
-static int descriptor_inside(long pid, const char *path)
+static int descriptor_inside(long pid, int wanted_file)
 {
     struct stat wanted;
     struct stat about;
@@ -482,7 +481,7 @@ static int descriptor_inside(long pid, const char *path)
 
     snprintf(entry, sizeof entry, "/proc/%ld/fd", pid);
     folder = opendir(entry);
-    if (stat(path, &wanted) != 0)
+    if (fstat(wanted_file, &wanted) != 0)
         wanted.st_ino = 0;
     while (folder && found < 0 && (file = readdir(folder))) {
         snprintf(entry, sizeof entry, "/proc/%ld/fd/%s", pid, file->d_name);
@@ -495,14 +494,108 @@ static int descriptor_inside(long pid, const char *path)
     return found;
 }
 
-/* Has the process write its stacks to the file `path`, which it sees as `inside`.
+/* The process that the file is of, as long as it lives; 0: it is gone. */
+static long process_of_head(int file, uint64_t *room)
+{
+    struct process_state state;
+    char head[HEAD_BYTES + 1] = "";
+    unsigned long long began = 0;
+    long pid = 0;
+
+    *room = 0;
+    (void)!pread(file, head, HEAD_BYTES, 0);
+    return sscanf(head, "%ld %llu %" SCNu64, &pid, &began, room) == 3 &&
+                   process_state_read(&state, pid) && state.began == began
+               ? pid
+               : 0;
+}
+
+/* Closes the file in the process, and frees the room there. */
+static void clear_left_stacks(struct injection *injection, struct arena *arena, int file,
+                              uint64_t room)
+{
+    int inside = descriptor_inside(injection->target.pid, file);
+    struct injection other = *injection;
+    struct error ignored;
+    const struct traced_call closing = {.function = injection->target.close_file,
+                                        .arguments = {(uint64_t)inside},
+                                        .signal_return = injection->target.signal_return};
+
+    if (inside >= 0)
+        (void)call_in_process(injection, &closing, is_never_unsafe, "close", &ignored);
+    other.room = room_is_there(&other, arena, room) ? room : 0;
+    injection_free_room(&other);
+}
+
+/* Whether nobody holds it, and what was called is over. */
+static bool are_stacks_left(int file)
+{
+    struct stat about;
+
+    return fstat(file, &about) == 0 && about.st_uid == geteuid() &&
+           flock(file, LOCK_EX | LOCK_NB) == 0 && time(NULL) - about.st_mtime >= CALL_IS_OVER_S;
+}
+
+static void close_if_open(int descriptor)
+{
+    if (descriptor >= 0)
+        close(descriptor);
+}
+
+static void remove_left_stacks(struct injection *injection, struct arena *arena)
+{
+    glob_t found;
+
+    find_paths(&found, process_path(arena, injection->target.pid, "/tmp"), STACKS_NAME "*");
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        int file = open(found.gl_pathv[i], O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        bool is_left = file >= 0 && are_stacks_left(file);
+        uint64_t room = 0;
+        long pid = is_left ? process_of_head(file, &room) : 0;
+
+        if (pid == injection->target.pid)
+            clear_left_stacks(injection, arena, file, room);
+        if (is_left && (pid == 0 || pid == injection->target.pid))
+            (void)unlink(found.gl_pathv[i]);
+        close_if_open(file);
+    }
+    globfree(&found);
+}
+
+bool injection_make_room(struct injection *injection, struct arena *arena,
+                         const struct injection_note *note, struct error *error)
+{
+    if (injection->target.remote.name_bytes)
+        return true;
+    remove_left_stacks(injection, arena);
+    return make_room(injection, arena, note, error);
+}
+
+/* ---- stacks --------------------------------------------------------------------------------- */
+
+enum { STACKS_BYTES_MAX = 256 << 10 };
+
+static bool call_any_time(struct injection *injection, uint64_t function,
+                          const uint64_t arguments[3], const char *what, struct error *error)
+{
+    const struct traced_call call = {
+        .function = function,
+        .arguments = {arguments[0], arguments[1], arguments[2]},
+        .signal_return = injection->target.signal_return,
+        .stack_end = injection->room + INJECTION_ROOM_BYTES,
+    };
+
+    return call_in_process(injection, &call, is_never_unsafe, what, error);
+}
+
+/* Has the process write its stacks to the file, which it sees as `inside`.
  * _Py_DumpTracebackThreads is made for signal handlers: it allocates nothing and takes no lock,
  * so any place will do for it. */
-static bool write_stacks(const struct injection *injection, const char *path, const char *inside,
+static bool write_stacks(struct injection *injection, int file, const char *inside,
                          struct error *error)
 {
     const struct python_target *target = &injection->target;
-    const uint64_t opened[3] = {injection->room, O_WRONLY | O_CLOEXEC, 0};
+    const uint64_t opened[3] = {injection->room, O_WRONLY | O_APPEND | O_CLOEXEC, 0};
     uint64_t written[3] = {0};
     int descriptor;
     bool is_written;
@@ -510,7 +603,7 @@ static bool write_stacks(const struct injection *injection, const char *path, co
     if (!write_text(injection, inside, error) ||
         !call_any_time(injection, target->open_file, opened, "open", error))
         return false;
-    descriptor = descriptor_inside(target->pid, path);
+    descriptor = descriptor_inside(target->pid, file);
     if (descriptor < 0)
         return error_set(error, ERROR_FAILURE, "process %ld cannot open a file in its /tmp",
                          target->pid);
@@ -522,10 +615,27 @@ static bool write_stacks(const struct injection *injection, const char *path, co
 static const char *read_stacks_file(struct arena *arena, int descriptor)
 {
     char *text = arena_allocate(arena, STACKS_BYTES_MAX);
-    ssize_t length = pread(descriptor, text, STACKS_BYTES_MAX - 1, 0);
+    ssize_t length = pread(descriptor, text, STACKS_BYTES_MAX - 1, HEAD_BYTES);
 
     text[length > 0 ? length : 0] = '\0';
     return text;
+}
+
+struct stacks_file {
+    long pid;
+    int descriptor;
+};
+
+static void write_stacks_head(void *context, uint64_t room)
+{
+    const struct stacks_file *file = context;
+    struct process_state state;
+    char head[HEAD_BYTES + 1];
+
+    (void)process_state_read(&state, file->pid);
+    snprintf(head, sizeof head, "%-10ld %-25llu %-*" PRIu64 "\n", file->pid, state.began,
+             HEAD_BYTES - 10 - 1 - 25 - 1 - 1, room);
+    (void)!pwrite(file->descriptor, head, HEAD_BYTES, 0);
 }
 
 /* The room is freed on every way, and the file removed before it is closed. */
@@ -533,23 +643,30 @@ static const char *read_stacks_of(struct injection *injection, struct arena *are
                                   struct error *error)
 {
     const char *stacks = NULL;
+    struct stacks_file to = {.pid = injection->target.pid};
+    const struct injection_note note = {write_stacks_head, &to};
+    /* The folder is there when the process is not any more. */
+    int place = open(process_path(arena, to.pid, "/tmp"), O_PATH | O_DIRECTORY | O_CLOEXEC);
     char path[128];
-    int descriptor;
 
-    snprintf(path, sizeof path, "/proc/%ld/root/tmp/flopledger-stacks-XXXXXX",
-             injection->target.pid);
-    descriptor = mkostemp(path, O_CLOEXEC);
-    if (descriptor < 0) {
-        error_set(error, ERROR_FAILURE, "cannot make a file in the /tmp of process %ld: %s",
-                  injection->target.pid, strerror(errno));
-        return NULL;
+    remove_left_stacks(injection, arena);
+    snprintf(path, sizeof path, "/proc/self/fd/%d/" STACKS_NAME "XXXXXX", place);
+    to.descriptor = mkostemp(path, O_CLOEXEC);
+    if (to.descriptor < 0 || flock(to.descriptor, LOCK_EX) != 0) {
+        error_set(error, ERROR_FAILURE, "cannot make a file in the /tmp of process %ld: %s", to.pid,
+                  strerror(errno));
+    } else {
+        char *inside = text_format("/tmp%s", strrchr(path, '/'));
+
+        if (make_room(injection, arena, &note, error) &&
+            write_stacks(injection, to.descriptor, inside, error))
+            stacks = read_stacks_file(arena, to.descriptor);
+        injection_free_room(injection);
+        (void)unlink(path);
+        free(inside);
     }
-    if (make_room(injection, arena, error) &&
-        write_stacks(injection, path, strstr(path, "/tmp/"), error))
-        stacks = read_stacks_file(arena, descriptor);
-    injection_free_room(injection);
-    (void)unlink(path);
-    close(descriptor);
+    close_if_open(to.descriptor);
+    close_if_open(place);
     return stacks;
 }
 

@@ -37,19 +37,29 @@ struct injection {
     struct python_target target;
     struct process_memory memory; /* as it was when the interpreter was looked for */
     uint64_t room;                /* of ours, in the process: the lines, and a stack; 0: none yet */
+    bool has_called;              /* what was to be called last: it has begun */
 };
 
 /* By Ctrl-Z or SIGSTOP: it runs nothing until it is told to go on. */
 bool injection_process_is_stopped(long pid);
 
+/* Or is about to: one that was killed takes a moment, which is waited for. */
+bool injection_process_has_ended(long pid);
+
 /* Looks at the process, and changes nothing. ERROR_NO_DATA where it can't be attached to. */
 MUST_USE bool injection_prepare(struct injection *injection, struct arena *arena, long pid,
                                 struct error *error);
 
+/* Is told where room will be made, before: so it can be freed even if this side ends then. */
+struct injection_note {
+    void (*place)(void *context, uint64_t address);
+    void *context;
+};
+
 /* Makes room in the process, where what is sent needs some. ERROR_FAILURE where the system forbids
  * it. */
 MUST_USE bool injection_make_room(struct injection *injection, struct arena *arena,
-                                  struct error *error);
+                                  const struct injection_note *note, struct error *error);
 enum { INJECTION_ROOM_BYTES = 1 << 18 };
 
 /* Has it run `text`, soon: this comes back before. The text must let no exception out. `path` is a

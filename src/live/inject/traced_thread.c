@@ -250,29 +250,30 @@ static bool let_thread_run(struct traced_thread *thread, int how, int signal_num
 }
 
 /* Stops it as a debugger does, once more where it is stopped; signals that come first are handed
- * on. */
-static bool interrupt(struct traced_thread *thread)
+ * on. Nothing but the thread's end keeps what is asked of it from being done. */
+static enum traced_end interrupt(struct traced_thread *thread)
 {
     int64_t end_ms = thread_clock_ms() + 10000;
     int signal_number = 0;
 
     if (ptrace(PTRACE_INTERRUPT, (pid_t)thread->tid, NULL, NULL) != 0 ||
         (thread->is_stopped && !let_thread_run(thread, PTRACE_CONT, 0)))
-        return false;
+        return TRACED_GONE;
     for (;;) {
         switch (await_stop(thread, end_ms, &signal_number)) {
         case STOP_ASKED:
-            return true;
+            return TRACED_DONE;
         case STOP_SYSTEM:
         case STOP_SIGNAL:
             /* Any other stop takes back what was asked for before. */
             if (ptrace(PTRACE_INTERRUPT, (pid_t)thread->tid, NULL, NULL) != 0 ||
                 !let_thread_run(thread, PTRACE_CONT, signal_number))
-                return false;
+                return TRACED_GONE;
             break;
         case STOP_GONE:
+            return TRACED_GONE;
         case STOP_NONE:
-            return false;
+            return TRACED_STUCK;
         }
     }
 }
@@ -337,7 +338,7 @@ static bool is_at_safe_place(const struct traced_thread *thread,
 }
 
 /* Runs it to the next call of the system, and through that as far as it does not wait in it. */
-static bool run_into_system(struct traced_thread *thread)
+static enum traced_end run_into_system(struct traced_thread *thread)
 {
     int64_t end_ms = thread_clock_ms() + GLANCE_MS;
     int signal_number = 0;
@@ -347,7 +348,7 @@ static bool run_into_system(struct traced_thread *thread)
         switch (await_stop(thread, end_ms, &signal_number)) {
         case STOP_SYSTEM:
             if (++calls == 2) /* its end */
-                return true;
+                return TRACED_DONE;
             break;
         case STOP_SIGNAL:
         case STOP_ASKED:
@@ -355,27 +356,24 @@ static bool run_into_system(struct traced_thread *thread)
         case STOP_NONE:
             return interrupt(thread);
         case STOP_GONE:
-            return false;
+            return TRACED_GONE;
         }
     }
-    return false;
+    return TRACED_GONE;
 }
 
 /* Runs on to the next system call until the place is safe: within CPU-bound code that takes a
  * step at a time, up to the timeout. */
-bool traced_thread_stop(struct traced_thread *thread,
-                        bool (*is_unsafe)(const void *context, uint64_t address),
-                        const void *context, int timeout_ms)
+enum traced_end traced_thread_stop(struct traced_thread *thread,
+                                   bool (*is_unsafe)(const void *context, uint64_t address),
+                                   const void *context, int timeout_ms)
 {
     int64_t end_ms = thread_clock_ms() + timeout_ms;
+    enum traced_end end = interrupt(thread);
 
-    if (!interrupt(thread))
-        return false;
-    while (!is_at_safe_place(thread, is_unsafe, context)) {
-        if (thread_clock_ms() >= end_ms || !run_into_system(thread))
-            return false;
-    }
-    return true;
+    while (end == TRACED_DONE && !is_at_safe_place(thread, is_unsafe, context))
+        end = thread_clock_ms() >= end_ms ? TRACED_STUCK : run_into_system(thread);
+    return end;
 }
 
 /* ---- a call --------------------------------------------------------------------------------- */
@@ -426,7 +424,7 @@ enum traced_end traced_thread_call(struct traced_thread *thread, const struct tr
     if (end == TRACED_GONE || end == TRACED_FAILED)
         return end;
     /* Only behind a stop of this kind does the system see to a call that was interrupted before. */
-    if (!interrupt(thread))
+    if (interrupt(thread) != TRACED_DONE)
         return TRACED_GONE;
     return traced_registers_write(&before, thread->tid) ? end : TRACED_GONE;
 }

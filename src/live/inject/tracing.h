@@ -93,7 +93,8 @@ struct traced_thread {
 enum traced_end {
     TRACED_DONE,
     TRACED_GONE,   /* the process has ended */
-    TRACED_STUCK,  /* the call did not come back in time: it was taken back */
+    TRACED_STUCK,  /* the call did not come back in time: it was taken back; or it never stopped
+                      where it may */
     TRACED_FAILED, /* errno tells */
 };
 
@@ -102,11 +103,12 @@ enum traced_end {
 MUST_USE bool traced_thread_attach(struct traced_thread *thread, long tid, struct error *error);
 
 /* Stops it where a call does no harm: within a call of the system, or outside of the code from
- * `is_unsafe`, which holds a lock now and then. False where it never was there within `timeout_ms`.
- * Until then it runs. */
-MUST_USE bool traced_thread_stop(struct traced_thread *thread,
-                                 bool (*is_unsafe)(const void *context, uint64_t address),
-                                 const void *context, int timeout_ms);
+ * `is_unsafe`, which holds a lock now and then. TRACED_STUCK where it never was there within
+ * `timeout_ms`; until then it runs. */
+MUST_USE enum traced_end traced_thread_stop(struct traced_thread *thread,
+                                            bool (*is_unsafe)(const void *context,
+                                                              uint64_t address),
+                                            const void *context, int timeout_ms);
 
 /* Of a stopped thread, which is stopped at the same place afterwards. */
 MUST_USE enum traced_end traced_thread_call(struct traced_thread *thread,

@@ -133,7 +133,7 @@ static void a_thread_is_as_it_was(void **state)
 
         assert_int_equal(write(ends[1], "xxxx", 4), 4);
         assert_true(traced_thread_attach(&thread, child, &error));
-        assert_true(traced_thread_stop(&thread, is_unsafe_here, NULL, 5000));
+        assert_int_equal(traced_thread_stop(&thread, is_unsafe_here, NULL, 5000), TRACED_DONE);
         assert_int_equal(traced_thread_call(&thread, &call, 5000), TRACED_DONE);
         traced_thread_clear(&thread);
         expected += i + 15;
@@ -162,10 +162,49 @@ static void one_that_has_ended_is_told(void **state)
     assert_non_null(strstr(error.message, "has ended"));
 }
 
+static bool is_unsafe_anywhere(const void *context, uint64_t address)
+{
+    (void)context;
+    (void)address;
+    return true;
+}
+
+static void count_for_ever(void)
+{
+    while (true)
+        shared->rounds++;
+}
+
+/* One that never is where it may be called is another matter than one that is killed meanwhile. */
+static void why_one_does_not_stop_is_told(void **state)
+{
+    struct traced_thread thread;
+    struct error error;
+    pid_t child;
+
+    (void)state;
+    shared->rounds = 0;
+    child = fork();
+    if (child == 0)
+        count_for_ever();
+    while (shared->rounds == 0) {
+    }
+    assert_true(traced_thread_attach(&thread, child, &error));
+    assert_int_equal(traced_thread_stop(&thread, is_unsafe_anywhere, NULL, 30), TRACED_STUCK);
+    assert_false(injection_process_has_ended(child));
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(traced_thread_stop(&thread, is_unsafe_anywhere, NULL, 5000), TRACED_GONE);
+    assert_true(injection_process_has_ended(child));
+    traced_thread_clear(&thread);
+    (void)waitpid(child, NULL, 0);
+    assert_true(injection_process_has_ended(child));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_is_as_it_was),
+        cmocka_unit_test(why_one_does_not_stop_is_told),
         cmocka_unit_test(one_that_has_ended_is_told),
     };
 
