@@ -82,6 +82,7 @@ static int64_t *pinned_steps_array_of_tasks(const struct trace_graph *graph)
     return large_array_new((graph->graph.task_count + 1) * sizeof(int64_t));
 }
 
+/* In the graph's order, in which all that a task waits for comes before it. */
 void pin_steps(struct pinned_steps *pinned, const struct trace_graph *graph)
 {
     *pinned = (struct pinned_steps){.graph = graph,

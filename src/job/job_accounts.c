@@ -322,6 +322,8 @@ static void attribute_end(struct account_walk *walk, bool has_failed)
     close_interval(walk, attempt->end_ns);
 }
 
+/* A line may tell of several steps: of those only the ones behind the last that was kept were
+ * lost. */
 static void job_accounts_count_steps(struct attempt_accounts *accounts,
                                      const struct job_attempt *attempt)
 {

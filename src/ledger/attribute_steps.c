@@ -449,6 +449,7 @@ static bool is_worse(const struct idle_gap *a, const struct idle_gap *b)
     return a_ns != b_ns ? a_ns > b_ns : a->start_ns < b->start_ns;
 }
 
+/* The worst of those kept is at the top, which the next better one replaces. */
 static void sink(struct idle_gap *heap, uint32_t count, uint32_t at)
 {
     for (uint32_t child = 2 * at + 1; child < count; child = 2 * at + 1) {

@@ -162,6 +162,8 @@ struct shape_reader {
     bool is_too_large;
 };
 
+/* A product of -1 is one of no size yet; too large a number is noted, not wrapped into a small
+ * one. */
 static const char *read_number(struct shape_reader *reader, const char *text)
 {
     int64_t number = 0;

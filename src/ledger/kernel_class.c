@@ -198,6 +198,8 @@ static bool is_hash_data_range(const char *name)
     return false;
 }
 
+/* The ranges of PyTorch's DataLoader and DataPipe, Python's frame of a loader's __next__, and
+ * what Lightning's profiler calls its own. */
 bool is_data_loading(const char *name)
 {
     const char *loader;

@@ -167,6 +167,7 @@ static int64_t shared_ns(const struct event *event, int64_t start_ns, int64_t en
     return end_ns > start_ns ? end_ns - start_ns : 0;
 }
 
+/* From the mark before the event's start, for that one may reach into it. */
 static int64_t in_marks_ns(const struct step_windows *windows, const struct event *event)
 {
     int64_t sum_ns = 0;

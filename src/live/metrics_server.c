@@ -251,6 +251,7 @@ static void refresh(struct metrics_server *server)
     server->made_ns = now;
 }
 
+/* Copied, for the next sample replaces the text while this one is still being sent. */
 static enum MHD_Result metrics_server_answer(struct MHD_Connection *connection, unsigned status,
                                              const char *text, size_t length, const char *type)
 {

@@ -98,6 +98,7 @@ static bool nvml_succeeds(struct gpu *gpu, int result)
     }
 }
 
+/* A GPU that refuses keeps its place, so that its number and why are told. */
 static struct gpu *add_gpu(struct nvml_state *state, struct nvml_device *device, int result)
 {
     struct nvml_api *api = &state->api;
@@ -169,6 +170,7 @@ static void nvml_add(struct live_samples *samples, const struct live_family *fam
              (struct live_label){0});
 }
 
+/* A part of a GPU (MIG) has no utilization of its own. */
 static void sample_memory(const struct nvml_api *api, struct gpu *gpu, struct live_samples *samples)
 {
     struct nvml_utilization use;

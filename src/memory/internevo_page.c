@@ -396,6 +396,8 @@ static uint32_t fullest(const struct memory_run *run, int32_t device, enum memor
     return best;
 }
 
+/* Each part at the moment at which there is most of it: gradients when a backward ends,
+ * activations when a forward does, the others at the end. */
 static void fill_trees(struct internevo_tree trees[INTERNEVO_PART_COUNT],
                        const struct memory_run *run, int32_t device)
 {

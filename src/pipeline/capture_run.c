@@ -144,6 +144,7 @@ static bool make_folder_of(const char *path)
     return make_folders(folder);
 }
 
+/* A file that is there whole is left alone: another process of the job may be importing it. */
 static bool unpack_into(const char *folder)
 {
     char *whole = packed_folder_unpack(&packed_recorder);

@@ -55,6 +55,7 @@ static bool find_memory(struct recorded_memory *memory, const struct trace *trac
     return true;
 }
 
+/* Memory may be missing: runs are compared by what both have. */
 static bool profile_one(struct results *results, const struct trace *trace, const void *context,
                         struct error *error)
 {
@@ -257,6 +258,9 @@ static bool end_by_conditions(const struct condition_check *check, struct error 
     return true;
 }
 
+/* Kernels that were renamed are matched first, so that they are a change and not one that went
+ * and one that came. The page is printed before the conditions end the program: whoever reads
+ * the failure needs the numbers. */
 bool compare_two_runs(char **operands, const struct comparison_report *wanted, struct error *error)
 {
     int64_t top = rows_of_page(&wanted->page, wanted->top, 1);

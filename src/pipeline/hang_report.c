@@ -149,6 +149,7 @@ static void hang_note_failure(struct results *results, struct dumps_read *outcom
     results_add_failure(results, error);
 }
 
+/* A dump does not hold its own rank; the recorder puts it at the end of the file's name. */
 static void parse_dump(struct flight_dumps *dumps, struct read_dump *read, struct results *results,
                        struct dumps_read *outcome)
 {
@@ -209,6 +210,7 @@ static void read_dumps(struct flight_dumps *dumps, const struct dump_files *file
 
 /* ---- the page ---- */
 
+/* In this order: mismatches are of joined calls, and causes of stalls. */
 static void hang_describe_job(struct results *results, const struct flight_dumps *dumps,
                               const struct hang_report *wanted)
 {

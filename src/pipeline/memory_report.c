@@ -384,6 +384,8 @@ static void memory_of_snapshot_compare_devices(struct results *results,
     }
 }
 
+/* What is damaged is told and ends the program as "partial" after the page is printed: the
+ * rest can be compared all the same. */
 static bool print_comparison(const char *path, const struct memory_settings *settings,
                              struct error *error)
 {

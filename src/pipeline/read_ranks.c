@@ -273,6 +273,8 @@ static bool is_digest_file(const struct input_file *file)
     return digest_set_recognises(head.text, head.length);
 }
 
+/* A problem is of no rank: its file's place among those given stands for it, so that problems
+ * are told in the order of the files. */
 static void read_digests(struct digest_set *set, const struct input_file *file)
 {
     struct error error = {0};

@@ -372,6 +372,7 @@ static void call_join_add_join(struct joiner *joiner, const struct join_entry *e
     joins->join_count++;
 }
 
+/* Sorted by place, the calls of all ranks that are one collective are neighbors. */
 static void join_group(struct joiner *joiner, struct join_entry *entries, size_t count)
 {
     number_group(joiner, entries, count);

@@ -348,6 +348,7 @@ static void decode_chains(struct decoding *decoding, struct digest_reader *reade
     digest->chain_count = count;
 }
 
+/* A part with a number that is not known here is of a newer writer, and passed over. */
 static void decode_part(struct decoding *decoding, uint64_t part, struct digest_reader *reader)
 {
     static void (*const collect[])(struct decoding * decoding, struct digest_reader * reader) = {

@@ -120,6 +120,7 @@ static void put_calls(struct bytes *writer, const struct encoding *encoding)
     }
 }
 
+/* As differences to the end before, which take a byte or two rather than eight. */
 static void put_exposed(struct bytes *writer, const struct encoding *encoding)
 {
     const struct rank_digest *digest = encoding->digest;

@@ -180,6 +180,7 @@ static int64_t base_of(const struct trace *trace, const struct ledger *ledger)
                : 0;
 }
 
+/* The file's name without its folder: folders are of the machine that recorded. */
 static void collect_facts(struct digest_maker *maker, const struct efficiency *efficiency)
 {
     struct rank_digest *digest = maker->digest;
@@ -356,6 +357,7 @@ static void collect_calls(struct digest_maker *maker)
 
 /* ---- stretches of exposed communication ----------------------------------------------------- */
 
+/* Stretches that touch are one: accounts changed at the seam, which no digest tells of. */
 static void add_interval(struct digest_maker *maker, struct digest_interval interval)
 {
     struct rank_digest *digest = maker->digest;
@@ -416,6 +418,7 @@ static void collect_exposed(struct digest_maker *maker)
         (void)walk_step(maker, i, false);
 }
 
+/* Calls are those of kernels of the device: a run on the processor has none. */
 void make_digest(struct rank_digest *digest, const struct trace *trace, const struct ledger *ledger,
                  const struct efficiency *efficiency, const struct model_description *description)
 {

@@ -49,6 +49,7 @@ static size_t first_after(const struct marked_time *time, uint32_t track, int64_
                                                    : intervals[i].end_ns <= time_ns);
 }
 
+/* Intervals are sorted by track and start, so that the walk ends at the first that is beyond. */
 int64_t marked_ns(const struct marked_time *time, uint32_t track, const int64_t range_ns[2])
 {
     int64_t sum_ns = 0;
@@ -309,6 +310,7 @@ static uint8_t *find_launches(const struct trace *trace, const uint8_t *is_chose
     return is_launch;
 }
 
+/* The end of the last step is a cut of its own: no launch and no wait need be there. */
 static void host_cuts_add_end(struct host_cuts *cuts, const struct ledger *ledger)
 {
     const struct step_window *last = &ledger->steps[ledger->step_count - 1].window;

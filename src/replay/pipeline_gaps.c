@@ -44,6 +44,7 @@ static size_t find_blocks(struct gap_search *search, size_t *at)
     return count;
 }
 
+/* What a whole step has is not told anywhere: the step with the most ranks shows it. */
 static void find_usual_ranks(struct gap_search *search)
 {
     for (size_t at = 0; at < search->job->op_count;) {

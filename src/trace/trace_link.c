@@ -46,6 +46,9 @@ static int64_t external_id_of(const struct event *event)
     return event->external_id;
 }
 
+/* Of several host events with one number the outermost is meant: it starts first, or of two
+ * that start together lasts longer. The place decides last, so that the order of reading does
+ * not. */
 static bool is_better(const struct event *host, uint32_t candidate, uint32_t holder)
 {
     const struct event *a = &host[candidate];
@@ -60,6 +63,7 @@ static bool is_better(const struct event *host, uint32_t candidate, uint32_t hol
     return candidate < holder;
 }
 
+/* Numbers that lie close together have a table, others a hash map. */
 static void index_add(struct id_index *index, int64_t id, uint32_t event)
 {
     if (index->direct) {

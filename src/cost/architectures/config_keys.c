@@ -100,6 +100,7 @@ static int64_t config_default_or(struct config_keys *config, const char *key, in
     return otherwise;
 }
 
+/* After a failure 1 stands in, so that callers may divide by it before they look. */
 int64_t config_size(struct config_keys *config, const char *key, int64_t maximum)
 {
     const struct json_node *node = json_member(config->root, key);

@@ -29,6 +29,8 @@ static bool read_classifier(struct architecture *architecture, struct config_key
     return true;
 }
 
+/* Weights that are tied are no parameters of their own, but the product with them is computed
+ * all the same. */
 void read_output_layer(struct architecture *architecture, struct config_keys *config,
                        bool is_tied_by_default)
 {

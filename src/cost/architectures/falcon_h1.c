@@ -30,6 +30,8 @@ static void add_state_space(struct layer_kind *kind, const struct architecture *
         kind->mixer_other += inner;
 }
 
+/* Attention and a state space stand side by side in each layer, so that one kind of layer has
+ * both. */
 static void read_falcon_h1(struct architecture *architecture, struct config_keys *config)
 {
     struct layer_kind kind;

@@ -39,6 +39,7 @@ static void read_gpt2(struct architecture *architecture, struct config_keys *con
     architecture_add_layers(architecture, kind, architecture->layers);
 }
 
+/* LayerNorm has a weight and a bias for each channel, hence twice the hidden size. */
 static void read_gpt_neox(struct architecture *architecture, struct config_keys *config)
 {
     struct layer_kind kind;

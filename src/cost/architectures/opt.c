@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+/* Two LayerNorms in a layer, each with weights and biases. */
 static struct layer_kind layer_with_biases(const struct architecture *architecture,
                                            struct config_keys *config, bool has_biases)
 {

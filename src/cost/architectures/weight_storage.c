@@ -235,6 +235,8 @@ static bool is_quantized_by(const char *method, enum stored_part part)
     return strcmp(method, "mxfp4") != 0 || part == STORED_EXPERTS;
 }
 
+/* The cache is of the model's own type unless the config says FP8, in the words of ModelOpt or
+ * of compressed-tensors. */
 static void read_cache(struct weight_storage *storage, const struct json_node *config)
 {
     const struct json_node *scheme = json_member(config, "kv_cache_scheme");

@@ -215,6 +215,7 @@ static void attribute_uncosted(struct efficiency *efficiency, const struct work_
     }
 }
 
+/* Cut at the ends of the step: a kernel may run on into the next one. */
 static void attribute_piece(struct pricing *pricing, const struct work_piece *piece, uint32_t step)
 {
     struct efficiency *efficiency = pricing->efficiency;

@@ -128,6 +128,8 @@ static void add_to_module(struct totalling *work, const struct work_piece *piece
     row->ideal_ns += share * call->matmul_cost->flops.executed / call->matmul_cost->peak * 1e9;
 }
 
+/* A call's FLOPs are shared among its kernels by their time: which kernel did which part is
+ * not told. */
 static void work_totals_add_piece(struct totalling *work, const struct work_piece *piece)
 {
     int64_t length_ns = event_of_piece(&work->efficiency->calls, piece)->duration_ns;

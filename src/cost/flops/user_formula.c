@@ -219,6 +219,7 @@ static bool close_operators(struct compilation *work, int strength)
     return true;
 }
 
+/* The bracket of min or max is on the stack as their operator: it is emitted when it closes. */
 static bool formula_expression_close_bracket(struct compilation *work)
 {
     struct open_operator bracket;
@@ -293,6 +294,7 @@ static bool expression_compile(struct formula_expression *expression, const char
     return work.open_count == 0 || formula_expression_expected(&work, "')'");
 }
 
+/* One operand that is not known makes the whole formula's result not known. */
 static bool load_operand(const struct expression_step *step, const struct op_call *call,
                          int64_t *value)
 {

@@ -363,6 +363,7 @@ static bool find_compiled_log(struct model_description *description, const char 
     return is_missing;
 }
 
+/* A file that is missing is no failure: most runs compile nothing. */
 static bool find_compiled_code(struct model_description *description, const char *path,
                                struct error *error)
 {

@@ -35,6 +35,7 @@ static bool find_experts(struct expert_sizes *sizes, const struct architecture *
     return true;
 }
 
+/* Where no layer has a window there is nothing to tell apart, and no windows are returned. */
 static struct attention_windows windows_of_layers(const struct architecture *architecture)
 {
     struct attention_windows windows = {0};

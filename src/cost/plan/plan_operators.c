@@ -268,6 +268,9 @@ static double plan_latency(const struct plan_context *context, double rounds, do
            rates->network_latency * (nodes > 1.0 ? rounds * log2(nodes) + 1.0 : 0.0);
 }
 
+/* A token's copies for one node cross the network once: of n nodes, chosen evenly, (n - 1) *
+ * (1 - (1 - 1 / n)^copies) others are met, while `bytes` has all copies. Links inside the
+ * nodes and the network work side by side, so that the slower of the two decides. */
 double plan_exchange_seconds(const struct plan_context *context, double bytes, double copies,
                              struct plan_group group)
 {

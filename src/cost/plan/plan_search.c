@@ -76,6 +76,8 @@ static void plan_try(struct plan_trial *trial)
     plan_keep(&trial->search->best, &candidate);
 }
 
+/* With one rank of data and context there is nothing to shard over, so that only ZeRO 0 is
+ * tried. */
 static void plan_try_memory(struct plan_trial *trial)
 {
     int first = trial->given->has_zero ? trial->fixed->zero : 0;
@@ -116,6 +118,8 @@ static int64_t plan_experts_of(const struct architecture *model)
     return experts;
 }
 
+/* Experts are spread over the ranks of one stage, and evenly: what does not divide them is no
+ * layout. */
 static void plan_try_expert(struct plan_trial *trial)
 {
     int64_t experts = plan_experts_of(trial->setting->model);

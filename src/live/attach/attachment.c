@@ -161,6 +161,7 @@ static bool receive_message(const struct kineto_listener *listener, struct recei
            memchr(received->head.type, '\0', sizeof received->head.type) != NULL;
 }
 
+/* Head and body in one datagram, as Kineto's IPC fabric reads them. */
 static bool send_message(const struct kineto_listener *listener,
                          const struct kineto_request *request, const char *type,
                          const struct iovec *body)

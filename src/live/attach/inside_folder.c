@@ -473,6 +473,8 @@ static int copy_captured_entry(const char *path, const struct stat *about, int k
     return collecting.has_failed;
 }
 
+/* nftw hands its callback nothing of the caller's, hence the static place of what is being
+ * copied. */
 bool inside_folder_collect(const struct inside_folder *folder, const char *capture,
                            struct error *error)
 {

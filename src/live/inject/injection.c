@@ -260,6 +260,7 @@ bool injection_process_has_ended(long pid)
     return state.is_exiting;
 }
 
+/* A stopped process would never return from a call: it is refused before anything is touched. */
 bool injection_prepare(struct injection *injection, struct arena *arena, long pid,
                        struct error *error)
 {
@@ -444,6 +445,8 @@ void injection_withdraw(const struct injection *injection, const char *path)
         remote_script_withdraw(&injection->target.remote, injection->target.pid, path);
 }
 
+/* munmap is safe wherever the thread is; if it fails, a page or two stay behind, which harms
+ * nobody. */
 void injection_free_room(struct injection *injection)
 {
     const struct python_target *target = &injection->target;

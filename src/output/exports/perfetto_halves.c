@@ -146,6 +146,8 @@ static void lay_host(struct laying *laying, const struct trace *trace, uint32_t 
     free(events);
 }
 
+/* Perfetto's end closes the innermost open slice of its track, so that each track is laid as
+ * it nests before all halves are sorted by time. */
 void find_perfetto_halves(struct perfetto_halves *halves, const struct trace *trace)
 {
     struct laying laying = {.halves = halves};

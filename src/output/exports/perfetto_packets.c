@@ -203,6 +203,7 @@ static void add_triple(struct packet_writer *writer, const char *name, const int
     add_json(writer, name, text);
 }
 
+/* Under the names of torch.profiler, so that what reads its traces finds the same things here. */
 static void add_details(struct packet_writer *writer, const struct event_detail *detail)
 {
     add_string(writer, "Input Dims", detail->input_shapes);

@@ -341,6 +341,7 @@ static void write_job_table(FILE *output, const struct results *results,
     }
 }
 
+/* A summary has the least and the largest as the quantiles 0 and 1. */
 static void write_job_step_times(FILE *output, const struct results *results)
 {
     static const struct {

@@ -247,6 +247,8 @@ static double waterfall_start(struct waterfall *fall, int depth, double fraction
     return start;
 }
 
+/* Its priority is after that of the numbers that it draws: where the width is short, the bar
+ * goes first. */
 static void convert_bar(struct conversion *conversion, size_t column)
 {
     struct waterfall fall = {.next_end = {1}};

@@ -38,6 +38,7 @@ const char *results_text(struct results *results, const char *text)
     return arena_copy_text(results->arena, text, strlen(text));
 }
 
+/* Measured first, for the arena gives room that cannot grow. */
 const char *results_format(struct results *results, const char *format, ...)
 {
     va_list arguments;
@@ -82,6 +83,7 @@ void results_add_failure(struct results *results, const struct error *error)
                                                   .is_warning = true});
 }
 
+/* The arena is adopted rather than copied: what the ranks point to stays where it is. */
 void results_take(struct results *results, struct results *from)
 {
     for (size_t i = 0; i < from->rank_count; i++) {

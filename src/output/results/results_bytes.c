@@ -252,6 +252,8 @@ static void code_lane(struct coder *coder, struct timeline_lane *lane)
     CODE(coder, lane->hidden_count);
 }
 
+/* One function writes and reads. In what is read, counts that contradict one another are
+ * damage; in what is written they never do. */
 static void code_series(struct coder *coder, struct timeline_series *series)
 {
     size_t title_count = series->line_count, value_count = series->point_count * series->line_count;

@@ -65,6 +65,7 @@ static bool is_member(const struct channels *all, const struct flight_entry *ent
 
 /* ---- counting, then finding the first that is not answered ---- */
 
+/* Only what is not complete counts: a send that is has met its receive. */
 static void count_dump(struct channels *all, uint32_t dump)
 {
     const struct flight_dump *entries = &all->join->dumps->dumps[dump];

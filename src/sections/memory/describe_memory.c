@@ -387,6 +387,8 @@ static void add_timeline(struct results *results, struct section *section,
 
 /* ---- doubts ---------------------------------------------------------------------------------- */
 
+/* Without marks there is nothing that could disagree with them: the one doubt covers the
+ * others. */
 static void add_doubts(struct results *results, struct section *section,
                        const struct memory_view *view)
 {

@@ -105,6 +105,9 @@ static void memory_tables_add_module_row(struct results *results, struct table *
     FILL_ROW(table_add_row(results, table, depth), MODULES_COLUMNS);
 }
 
+/* Activations are taken where a forward ends, the moment at which all that the backward needs
+ * is alive; the peak may come before or after. Two sums stand behind those of the modules: of
+ * the loss, and of what is in no module. */
 struct section *describe_memory_modules(struct results *results, const struct memory_view *view)
 {
     const struct memory_run *run = view->run;

@@ -186,6 +186,8 @@ static void add_holders(struct results *results, struct section *section,
 /* The memory is laid out for each, which takes as long as there are blocks. */
 enum { LAID_OUT_MAX = 100 };
 
+/* Only the first are laid out: each needs the layout of the whole memory at its moment, and a
+ * program that goes on after a failed allocation may fail in each step. */
 struct section *describe_snapshot_oom(struct results *results, const struct snapshot_view *view)
 {
     const struct snapshot_replay *replay = view->replay;

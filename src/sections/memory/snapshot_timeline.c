@@ -420,6 +420,7 @@ static struct timeline_lane *snapshot_timeline_add_lane(struct timeline *timelin
     return lane;
 }
 
+/* Moments of one annotation in a row are one block. */
 static void add_annotations(struct results *results, struct timeline *timeline,
                             const struct snapshot_view *view, struct label_list *labels)
 {

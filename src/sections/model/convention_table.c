@@ -99,6 +99,7 @@ static void add_verdict(struct results *results, struct section *section,
                      "compare runs by one convention, and print it beside the number");
 }
 
+/* The first convention is the exact count, which the ratios of all are to. */
 void add_convention_table(struct results *results, struct section *section,
                           const struct convention_run *run)
 {

@@ -234,6 +234,8 @@ static const char *rule_of(enum peak_type precision)
     COLUMN("total", "total", UNIT_BYTES, 0, BAR_NONE,                                              \
            value_bytes(memory.weights_bytes + memory.gradients_bytes + memory.optimizer_bytes))
 
+/* What is sharded changes the bytes of a parameter only: how many a device works on is told
+ * once. */
 struct section *describe_model_memory(struct results *results, const struct model_run *run)
 {
     static const char *const stages[] = {"nothing (0)", "optimizer (1)", "optimizer, gradients (2)",

@@ -513,6 +513,7 @@ static bool scale_on_device(struct scaling *scaling, struct error *error)
 
 /* ---- together ---- */
 
+/* One step tells nothing of how steps differ, so that it gives no bounds. */
 static void scale_measure_steps(struct scaled_steps *steps, const struct ledger *ledger)
 {
     double count = (double)ledger->step_count;

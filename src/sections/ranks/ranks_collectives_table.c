@@ -354,6 +354,7 @@ static int compare_kinds(const void *left, const void *right)
     return a->first_group < b->first_group ? -1 : a->first_group > b->first_group;
 }
 
+/* The groups of a kind are sorted, so that the middle one is the median. */
 static void add_slow_groups(const struct kinds_view *view, struct section *section)
 {
     for (uint32_t i = 0; i < view->kind_count; i++) {

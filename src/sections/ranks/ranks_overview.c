@@ -73,6 +73,8 @@ static struct advice_estimate *estimate_of_part(struct results *results,
     return part;
 }
 
+/* A part of the exposed communication, and its estimate the same part of that one's: the two
+ * are not to be added up. */
 static struct finding waiting_finding(struct results *results, const struct finding *exposed,
                                       const struct rank_in_run *rank, const char *straggler)
 {
@@ -417,6 +419,8 @@ static void ranks_overview_find_straggler(struct results *results, struct sectio
             .estimate = straggler_estimate(results, facts, cost_ns, spread->median_step_ns)});
 }
 
+/* A collective ends for all when the last rank has come: who is late waits least. That is all
+ * that can be said where the calls of the ranks are not joined. */
 static void find_least_waiting(struct results *results, struct section *section,
                                const struct all_ranks *run, const struct ranks_findings *facts)
 {

@@ -253,6 +253,8 @@ static int sole_account(const struct ledger *ledger, enum account_group group, u
     return -1;
 }
 
+/* A group with one account in this run is one line, under the account's name: the group's line
+ * would say the same twice. */
 static void ledger_add_group(struct ledger_lines *lines, enum account_group group)
 {
     uint32_t accounts = accounts_of_group(group);

@@ -425,6 +425,8 @@ static void add_lanes_of_thread(struct timeline_lanes *lanes, uint32_t track)
         timeline_lanes_add_lane(lanes, TIMELINE_PYTHON, track, at_most(rows.python, PYTHON_ROWS));
 }
 
+/* The threads with the most events: data loaders may be hundreds, of which none says more than
+ * another. */
 static void add_thread_lanes(struct timeline_lanes *lanes)
 {
     const struct trace *trace = lanes->trace;

@@ -217,6 +217,9 @@ static uint32_t main_class(const struct merged_pieces *merged)
     return best;
 }
 
+/* A single piece stays itself; several that are too short to see become one block, of the
+ * class that takes most of their time. Only the sums of classes that were met are cleared:
+ * there are far more classes than a block has pieces. */
 static void flush(struct timeline_rows *rows, struct growing_row *row)
 {
     struct merged_pieces *merged = &row->merged;

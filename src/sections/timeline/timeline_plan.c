@@ -241,6 +241,8 @@ struct gathering {
     int64_t shortest_ns; /* shorter ones of one lane are merged */
 };
 
+/* Links that touch on one lane are joined where they are of one kind, or together too short to
+ * draw; the joined one has the kind of the longest in it. */
 static void timeline_path_gather(struct gathering *gathering, struct timeline_link link)
 {
     struct timeline_link *last = gathering->count ? &gathering->links[gathering->count - 1] : NULL;

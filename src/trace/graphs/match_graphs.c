@@ -97,6 +97,7 @@ static void sequence_sort(struct sequence *sequence)
     free(keys);
 }
 
+/* In a bag the order does not count: sorted, equal bags are equal sequences. */
 static struct sequence sequence_of_launch(const struct graph_launches *launches,
                                           const struct graph_launch *launch,
                                           const struct trace *trace, enum sequence_form form)
@@ -169,6 +170,7 @@ struct graph_index {
     bool is_made;
 };
 
+/* From the last to the first, so that each chain has its graphs in their order. */
 static void index_graphs(struct graph_index *index, const struct captured_graphs *graphs,
                          enum sequence_form form)
 {

@@ -231,6 +231,7 @@ static void collect_restore(struct job *job, struct job_event *event)
         job_end_span(job->building, attempt, JOB_SPAN_RESTORE, event);
 }
 
+/* Training cannot begin before its attempt: where it seems to, the clock went back in between. */
 static void collect_training(struct job *job, struct job_event *event)
 {
     struct job_attempt *attempt = attempt_that_starts(job, event);
