@@ -195,7 +195,7 @@ static void add_operation(struct live_samples *samples, const struct ras_status 
     live_add(samples, &operations, (double)most, label, (struct live_label){0});
 }
 
-/* Where ranks are not named, the numbers of lost processes are all that is told of them. */
+/* Where not all ranks are named, how many processes were lost is told beside them. */
 static void add_status(struct live_samples *samples, const struct ras_status *status)
 {
     live_add(samples, &communicators, (double)status->communicator_count, (struct live_label){0},

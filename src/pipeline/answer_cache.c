@@ -42,6 +42,7 @@ struct answer_input {
 
 /* ---- the folder ----------------------------------------------------------------------------- */
 
+/* XDG says that a path which is not absolute is to be ignored. */
 char *answer_cache_folder(void)
 {
     const char *named = getenv(ANSWER_CACHE_FOLDER_VARIABLE);

@@ -391,6 +391,8 @@ static bool write_traces(struct chrome_file *file, const struct input_files *fil
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
+/* What must stand behind the events is gathered meanwhile: it is known only once all were
+ * read. */
 static bool write_content(FILE *output, const struct input_files *files,
                           const struct chrome_plan *plan, struct chrome_file *file,
                           struct error *error)

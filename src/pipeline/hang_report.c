@@ -41,6 +41,7 @@ static void dump_files_add_file(struct dump_files *files, char *path, int64_t by
     files->bytes += bytes;
 }
 
+/* The name first: of a folder's many files few end in a rank, and only these are opened. */
 static bool is_dump(const char *path)
 {
     SCOPED(input_stream) input = {0};

@@ -492,6 +492,7 @@ static int input_files_compare_numbers(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
+/* Ranks are the files' own only if each has one and none twice. */
 static bool are_all_known(const int64_t *ranks, size_t count)
 {
     int64_t *sorted = require_memory(calloc(count + 1, sizeof *sorted));

@@ -75,6 +75,7 @@ static bool is_markup(const char *head, size_t length)
     return false;
 }
 
+/* 512 bytes are enough: binary formats have a control character among their first. */
 static bool is_text(const char *head, size_t length)
 {
     if (length > 512)

@@ -118,6 +118,7 @@ static void put_anew_with_secret(struct string_pool *pool)
     string_pool_put_anew(pool, pool->slot_count);
 }
 
+/* 2^32 - 1 is "no string", hence fewer than that. */
 static uint32_t add_entry(struct string_pool *pool, const char *text, size_t length, uint32_t hash)
 {
     ARRAY_ROOM(pool->entries, pool->count);

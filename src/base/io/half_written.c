@@ -129,6 +129,7 @@ void unfinished_begin(const char *path)
     pthread_mutex_unlock(&lock);
 }
 
+/* The list is short, a file or two, so that it is walked. */
 void unfinished_end(const char *path)
 {
     struct unfinished *found = NULL;

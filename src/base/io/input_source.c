@@ -374,6 +374,7 @@ size_t input_source_look_ahead(struct input_source *source)
     return source->raw_length;
 }
 
+/* What was looked at to tell the compression comes first: a pipe cannot be read again. */
 static size_t read_plain(struct input_source *source, char *to, size_t size)
 {
     size_t ahead = source->raw_length - source->raw_used;

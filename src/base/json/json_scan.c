@@ -587,6 +587,7 @@ bool slice_nanoseconds(const struct json_slice *slice, int64_t *nanoseconds)
     return true;
 }
 
+/* strtod takes more than JSON's numbers ("inf", hexadecimal), hence the check before it. */
 bool slice_fraction(const struct json_slice *slice, double *value)
 {
     struct decimal decimal;

@@ -71,6 +71,7 @@ bool json_window_key(struct json_window *window, struct json_slice *key)
     }
 }
 
+/* A value that is cut by the window's end is scanned again from its start once there is more. */
 bool json_window_value(struct json_window *window, struct json_slice *value)
 {
     for (;;) {

@@ -63,6 +63,7 @@ bool pickle_take(struct pickle_machine *machine, size_t count, struct pickle_byt
     return true;
 }
 
+/* Little-endian whatever the machine, as pickle is. */
 bool pickle_take_size(struct pickle_machine *machine, size_t size, uint64_t *number)
 {
     struct pickle_bytes taken;

@@ -254,6 +254,7 @@ static void end_line(struct printing *printing)
     printing->pending = printing->indent;
 }
 
+/* Spaces are held back until something follows: lines do not end in spaces. */
 static void put_aligned(struct printing *printing, const char *text, int width, bool is_right)
 {
     int padding = width - display_columns(text);

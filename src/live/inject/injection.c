@@ -445,8 +445,7 @@ void injection_withdraw(const struct injection *injection, const char *path)
         remote_script_withdraw(&injection->target.remote, injection->target.pid, path);
 }
 
-/* munmap is safe wherever the thread is; if it fails, a page or two stay behind, which harms
- * nobody. */
+/* munmap is safe wherever the thread is; if it fails, the room stays behind, which harms nobody. */
 void injection_free_room(struct injection *injection)
 {
     const struct python_target *target = &injection->target;

@@ -110,6 +110,7 @@ static bool is_finite_number(const struct value *value)
     return value_is_number(value) && isfinite(value_as_real(value));
 }
 
+/* What is not known has no sample: 0 or NaN would be a statement. */
 static void write_number_metric(FILE *output, const struct results *results,
                                 const struct number_metric *line)
 {

@@ -309,6 +309,7 @@ static int bar_steps(const struct printer *printer, const struct screen_row *row
     return (int)lround(fabs(row->share) / largest * columns * per_column);
 }
 
+/* Unicode has blocks of eighths, so that a bar is exact to an eighth of a column. */
 static void first_screen_text_put_bar(const struct printer *printer, const struct screen_row *row,
                                       double largest, int columns)
 {

@@ -170,6 +170,7 @@ static void write_timeline_blocks(FILE *output, const struct results *results)
     }
 }
 
+/* The page was built beforehand with a gap for its data, which is filled here. */
 static bool write_html(FILE *output, const struct results *results,
                        const struct report_options *options, struct error *error)
 {

@@ -44,6 +44,7 @@ static struct metric_slot *slot_of(struct results *results, struct rank_results 
     return &rank->metrics[metric];
 }
 
+/* The first section that has a metric gives it: later ones may show it again. */
 static void metrics_enter(struct results *results, struct rank_results *rank,
                           const struct section *section)
 {

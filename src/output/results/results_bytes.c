@@ -157,6 +157,8 @@ static void code_column(struct coder *coder, struct column *column)
     CODE(coder, column->bar);
 }
 
+/* Two counts that contradict the third are damage: cells are taken by row and column without
+ * another check. */
 static void code_table(struct coder *coder, struct table *table)
 {
     size_t cell_count = table->row_count * table->column_count;

@@ -79,6 +79,7 @@ uint32_t ascend_collective_name(struct string_pool *strings, const char *name)
     return string_pool_add(strings, start, length_without_numbers(start));
 }
 
+/* The names that PyTorch gives these types, as all other readers have them. */
 uint32_t ascend_element_type(struct string_pool *strings, const char *type)
 {
     static const char *const types[][2] = {

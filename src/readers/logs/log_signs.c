@@ -130,6 +130,7 @@ static struct job_event start_event(struct log_reading *reading, struct log_text
     return event;
 }
 
+/* More than ten million devices is a number of something else. */
 static void tell_devices(struct log_reading *reading, struct log_text line, struct log_text rest,
                          bool are_processes)
 {

@@ -43,6 +43,7 @@ bool log_find(struct log_text text, const char *words, struct log_text *rest)
     return false;
 }
 
+/* A word begins where the text does, or behind a space or what loggers put between fields. */
 bool log_find_word(struct log_text text, const char *words, struct log_text *rest)
 {
     const char *begin = text.at;
@@ -59,6 +60,7 @@ bool log_find_word(struct log_text text, const char *words, struct log_text *res
     return false;
 }
 
+/* The first character decides for most lines, before anything is measured. */
 bool log_skip(struct log_text *text, const char *words)
 {
     size_t length;
@@ -166,6 +168,7 @@ static bool log_text_take_decimal(struct log_text *text, bool has_commas, struct
     return true;
 }
 
+/* A number with a fraction is none of these: it is refused, not cut. */
 bool log_take_integer(struct log_text *text, bool has_commas, int64_t *number)
 {
     struct log_text behind = *text;

@@ -62,6 +62,7 @@ static bool is_date(struct date date)
            date.day >= 1 && date.day <= 31;
 }
 
+/* Digits beyond nanoseconds add nothing: the unit has become 0 by then. */
 static bool parse_fraction(struct log_text *text, int64_t *ns)
 {
     int64_t unit_ns = ns_per_second;

@@ -492,6 +492,8 @@ static void read_lone_evaluation_end(struct log_reading *reading, const struct m
     job_add(reading->job, &event);
 }
 
+/* Training goes on after an evaluation only where it went on before it: inside a block, or an
+ * epoch, or where the log marks neither. */
 static void read_evaluation_end(struct log_reading *reading, const struct mlperf_line *line)
 {
     bool has_blocks = has_flag(reading, HAS_BLOCKS), has_epochs = has_flag(reading, HAS_EPOCHS);
@@ -545,6 +547,8 @@ static void read_cache_clear(struct log_reading *reading, const struct mlperf_li
     tell(reading, line, line->time_ns > reading->memory[ENDED_AT] ? JOB_START : JOB_SIGN_OF_LIFE);
 }
 
+/* Of what came before only batch and sequence hold for the run; the rest was of its
+ * preparation. */
 static void read_run_start(struct log_reading *reading, const struct mlperf_line *line)
 {
     struct job_event event = mlperf_log_event_of(reading, line, JOB_TRAINING);

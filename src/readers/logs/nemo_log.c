@@ -16,6 +16,7 @@ enum {
     LAST_STEP,
 };
 
+/* The iteration counts within an epoch; the global step, where it is told, goes on over all. */
 static bool nemo_log_take_step(struct log_text line, struct log_text *rest, struct job_event *event)
 {
     int64_t epoch;

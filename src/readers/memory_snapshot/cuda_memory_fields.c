@@ -163,6 +163,7 @@ static bool same_frame(struct snapshot_frame a, struct snapshot_frame b)
     return a.name == b.name && a.file == b.file && a.line == b.line;
 }
 
+/* Frames of one hash that differ (hardly ever) both stay: one of them is only not shared. */
 static uint32_t add_frame(struct snapshot_reading *reading, struct snapshot_frame frame)
 {
     struct memory_snapshot *snapshot = reading->snapshot;

@@ -22,6 +22,7 @@ bool looks_like_memory_snapshot(const char *head, size_t length)
 
 /* ---- events ---- */
 
+/* Actions of a newer PyTorch are counted, and the first is named. */
 static uint8_t action_of(struct snapshot_reading *reading, uint32_t text)
 {
     struct memory_snapshot *snapshot = reading->snapshot;
@@ -40,6 +41,8 @@ struct action_memory {
     uint32_t text[SNAPSHOT_ACTION_COUNT];
 };
 
+/* Texts of a pickle are shared, so that a few numbers stand for all actions of a file: no text
+ * is compared for most events. */
 static uint8_t remembered_action(struct snapshot_reading *reading, struct action_memory *memory,
                                  uint32_t text)
 {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Any one will do: which tables there are depends on what was recorded and on the version. */
 static bool is_of_nsight_systems(struct nsys_database *database)
 {
     static const char *const marks[] = {"META_DATA_EXPORT",

@@ -191,6 +191,8 @@ bool nsys_report_export(struct nsys_export *made, const char *path, struct error
     return false;
 }
 
+/* Only a database in a folder of our own is removed; one beside the report is the user's to
+ * keep. */
 void nsys_export_clear(struct nsys_export *made)
 {
     if (!made)

@@ -61,6 +61,7 @@ static void add_work(struct projecting *projecting, struct nsys_database *databa
     sqlite_rows_clear(&rows);
 }
 
+/* A range's projection is from the first start to the last end of the work launched within it. */
 static void project(void *context, uint32_t launch, uint32_t range)
 {
     struct projecting *projecting = context;

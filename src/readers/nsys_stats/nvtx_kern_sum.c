@@ -43,6 +43,7 @@ static void add_pair(struct pairing *pairing, const struct kernel_in_range *pair
     LARGE_ARRAY_ADD(pairing->pairs, pairing->count, *pair);
 }
 
+/* A launch outside of all ranges still has its kernels listed, under no range. */
 static void add_kernels_of(struct pairing *pairing, uint32_t launch, uint32_t range)
 {
     for (uint32_t k = pairing->first_kernel[launch]; k != UINT32_MAX; k = pairing->next_kernel[k]) {

@@ -225,6 +225,7 @@ bool perfetto_time(struct perfetto_state *state, const struct perfetto_sequence 
 
 /* ---- tracks --------------------------------------------------------------------------------- */
 
+/* A track may be named by an event before its descriptor comes. */
 uint32_t perfetto_track_of(struct perfetto_state *state, uint64_t id)
 {
     uint32_t index = hash_map_add(&state->track_by_id, id, (uint32_t)state->track_count);

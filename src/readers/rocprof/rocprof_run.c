@@ -229,6 +229,7 @@ static uint32_t queue_of(struct rocprof_run *run, const struct rocprof_queue *qu
     return known;
 }
 
+/* Rows of one thread come together, hence the last one is remembered. */
 static uint32_t thread_track(struct rocprof_run *run, int64_t thread)
 {
     struct track_key key = {.device = -1, .stream = -1};
@@ -535,6 +536,7 @@ static void finish_marker(struct rocprof_run *run, struct event *event)
         event->kind = EVENT_HOST_OTHER;
 }
 
+/* Names may come behind the records in the file, so that they are put in at its end. */
 static void finish_host_events(struct rocprof_run *run)
 {
     struct event_store *store = &run->builder.host;

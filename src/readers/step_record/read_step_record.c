@@ -212,6 +212,7 @@ bool step_reader_writer_lives(const struct step_reader *reader)
            whole.l_type != F_UNLCK;
 }
 
+/* The offset that held at that time: a clock that was set in between moves later times only. */
 int64_t step_reader_unix_ns(const struct step_reader *reader, int64_t monotonic_ns)
 {
     int64_t offset = 0;

@@ -164,6 +164,8 @@ static void describe_damage(struct damage *damage, const struct json_window *win
                    window->scan.expected, found);
 }
 
+/* What was found there is shown with some text around it, so that more is read if the window
+ * ends first. Its place is kept as a byte of the file: growing moves the window's memory. */
 static void skip_damage(struct json_window *window, struct trace_builder *builder)
 {
     int64_t first = json_window_byte(window, window->at);

@@ -22,6 +22,7 @@ void torch_pieces_init(struct torch_pieces *pieces, struct input_stream *input,
     first->store.layouts.unasked_args = options->skips_details ? DETAIL_ARGS : 0;
 }
 
+/* What the first piece was asked for holds for all: they are one file. */
 static void begin_piece(struct torch_piece *piece, const struct torch_piece *first,
                         int64_t start_byte)
 {

@@ -308,6 +308,8 @@ static void add_computation(struct hlo_op *op, struct hlo_program *program,
     op->has_convolutions |= computation->total.has_convolutions;
 }
 
+/* A computation that is not there, or nested too deeply, makes the sum not known rather than
+ * too small. */
 static void add_called(struct hlo_op *op, struct hlo_program *program,
                        const struct hlo_instruction *instruction, int depth)
 {
@@ -521,6 +523,7 @@ bool hlo_sizes_text(struct proto_bytes shape, char *text, size_t size)
     return sizes.rank > 0 && used < size;
 }
 
+/* The numbers of PrimitiveType (xla_data.proto). */
 const char *hlo_element_type(struct proto_bytes shape)
 {
     static const char *const names[] = {

@@ -271,6 +271,8 @@ static bool is_copy_op(const struct xplane_stats *stats, struct proto_bytes name
            proto_text_begins(category, "host recv") || proto_text_begins(category, "async-");
 }
 
+/* A collective is work of the core whatever line it is on; other ops beside the core
+ * (prefetches) take none of its time. */
 static void fill_core_work(struct xplane_reading *reading, struct xplane_known *work,
                            const struct xplane_stats *stats, const struct xplane_event *read,
                            enum work_place place)
@@ -350,6 +352,7 @@ static void add_note(struct xplane_reading *reading, const struct device_line *l
                                          });
 }
 
+/* An op that holds others (a loop, a call) is a note: its time is that of what it holds. */
 static void add_to_device(struct xplane_reading *reading, const struct device_line *line,
                           const struct xplane_event *event, bool holds_others)
 {

@@ -104,6 +104,7 @@ static bool program_in_name(struct proto_bytes name, uint64_t *program)
     return true;
 }
 
+/* A program's name ends with its number in brackets, which is no part of the module's. */
 struct proto_bytes xplane_module_of_program(const struct xplane *plane, int64_t program)
 {
     uint32_t index = hash_map_find(&plane->metadata_by_program, (uint64_t)program);

@@ -55,6 +55,8 @@ static bool has_torch_kernel(const struct trace *trace)
     return false;
 }
 
+/* Only a profile of Nsight Systems may be of a program without Python; one name of a thread,
+ * or a kernel of PyTorch, shows that this is not. */
 bool forbids_python(const struct advice_case *advice, const struct restraint_subject *subject)
 {
     const struct trace *trace = advice->trace;

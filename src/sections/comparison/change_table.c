@@ -72,6 +72,7 @@ struct value mean_as_value(const struct measure *measure, double mean)
 
 static const char one_step[] = "needs two steps or more in both runs";
 
+/* Of one step nothing tells how much steps differ. */
 static void fill_noise(struct value *cells, const struct measure *measure,
                        const struct change *change)
 {

@@ -81,6 +81,8 @@ static const char *explain_by(struct results *results, const struct change *caus
                           movement(results, cause), 100 * part, movement(results, against));
 }
 
+/* The largest account that changed beyond its noise explains; a larger one that did not is
+ * named with its doubt, so that nobody takes the smaller for the whole. */
 static const char *comparison_headline_explain(struct results *results,
                                                const struct run_comparison *comparison,
                                                const struct change *step)

@@ -71,6 +71,8 @@ static const struct measure *sum_around(const struct run_comparison *comparison,
     return find_renamed(comparison->a, kernel);
 }
 
+/* By the size of the change, whichever way: a kernel that won as much as another lost says as
+ * much. */
 static int compare_sizes(const void *a, const void *b)
 {
     const struct change *const *left = a;

@@ -60,6 +60,8 @@ static void add_time_of_children(struct module_walk *walk)
     }
 }
 
+/* Device time goes to the module of the host event that launched it, and to the step in which
+ * it ran. */
 static void profile_modules_add_device_time(struct module_walk *walk)
 {
     const struct trace *trace = walk->source->trace;

@@ -159,6 +159,7 @@ static const char *operator_name(const struct trace *trace, uint32_t device_even
     return operator_event == NO_EVENT ? NULL : trace_text(trace, trace->host[operator_event].name);
 }
 
+/* By name and shapes: the same operator on other sizes is other work. */
 static void profile_work_add_operator(struct work_walk *walk, uint32_t device_event, uint32_t row,
                                       uint8_t class)
 {

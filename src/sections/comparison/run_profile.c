@@ -52,6 +52,7 @@ struct measure *profile_measure(struct run_profile *profile, enum measure_kind k
     return &profile->measures[index];
 }
 
+/* A text that was never added is in no measure, so that it is not added by asking. */
 const struct measure *profile_find(const struct run_profile *profile, enum measure_kind kind,
                                    const char *name, const char *detail)
 {

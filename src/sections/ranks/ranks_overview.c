@@ -93,6 +93,7 @@ static struct finding waiting_finding(struct results *results, const struct find
         .estimate = estimate};
 }
 
+/* What is left of exposed communication without the waiting: only that can be overlapped. */
 static struct finding transfer_finding(struct results *results, const struct finding *exposed,
                                        const struct rank_in_run *rank)
 {

@@ -388,6 +388,8 @@ struct thread_rows {
     uint32_t python;
 };
 
+/* Python's frames have a lane of their own, so that its depth does not push the operators
+ * down. */
 static struct thread_rows rows_of_thread(const struct timeline_lanes *lanes, uint32_t index)
 {
     const struct track *track = &lanes->trace->tracks[index];
