@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { KERNEL_PATH_MAX = 512 };
-
 /* A file below `root`. Zeroed: none. */
 struct kernel_file {
     char *text;

@@ -169,7 +169,6 @@ static void collect_devices(struct memory_side_file *side, struct memory_mark *m
             .reserved_bytes = json_integer_of(devices, "reserved_bytes", -1),
             .inactive_split_bytes = json_integer_of(devices, "inactive_split_bytes", -1),
             .allocation_retries = json_integer_of(devices, "allocation_retries", -1),
-            .out_of_memory_errors = json_integer_of(devices, "out_of_memory_errors", -1),
             .used_bytes = json_integer_of(devices, "used_bytes", -1),
             .total_bytes = json_integer_of(devices, "total_bytes", -1),
         };
@@ -206,7 +205,6 @@ static bool collect_content(struct side_parse *parse, const struct json_node *ro
             parse->error, ERROR_INPUT,
             "cannot read '%s': expected \"schema\": \"flopledger.memory\" of version 1",
             parse->name);
-    side->other_bytes_not_listed = json_integer_of(root, "other_bytes_not_listed", 0);
     side->tensor_count = count_items(tensors);
     side->tensors = room(side, side->tensor_count, sizeof *side->tensors);
     for (; tensors; tensors = tensors->next)

@@ -13,8 +13,7 @@
 /* A call of a unit in the step. */
 struct unit_call {
     uint32_t unit;
-    int64_t forward_from; /* moments of its first and last allocation in the forward */
-    int64_t forward_to;
+    int64_t forward_to;                 /* moment of its last allocation in the forward */
     int64_t backward_from;              /* of the first allocation in its backward; -1: none yet */
     uint32_t output;                    /* the block allocated last */
     int64_t alive[MEMORY_GROWTH_COUNT]; /* while the forward is walked through: its blocks */
@@ -35,11 +34,10 @@ static uint32_t unit_of_block(const struct unit_calls *calls, const struct memor
     return block->module == NO_MODULE ? NO_MODULE : calls->unit_of[block->module];
 }
 
-static uint32_t new_call(struct unit_calls *calls, uint32_t unit, int64_t moment)
+static uint32_t new_call(struct unit_calls *calls, uint32_t unit)
 {
     ARRAY_ROOM(calls->calls, calls->count);
-    calls->calls[calls->count] =
-        (struct unit_call){.unit = unit, .forward_from = moment, .backward_from = -1};
+    calls->calls[calls->count] = (struct unit_call){.unit = unit, .backward_from = -1};
     calls->latest[unit] = calls->count;
     return calls->count++;
 }
@@ -55,7 +53,7 @@ static void note_forward(struct unit_calls *calls, uint32_t index, int64_t momen
     struct unit_call *call;
 
     if (latest >= calls->count || calls->calls[latest].backward_from >= 0)
-        latest = new_call(calls, unit, moment);
+        latest = new_call(calls, unit);
     call = &calls->calls[latest];
     call->forward_to = moment;
     call->output = index;

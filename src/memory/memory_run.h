@@ -68,7 +68,6 @@ struct marked_device {
     int64_t reserved_bytes;
     int64_t inactive_split_bytes;
     int64_t allocation_retries;
-    int64_t out_of_memory_errors;
     int64_t used_bytes; /* of the device, by whatever program */
     int64_t total_bytes;
 };
@@ -92,7 +91,6 @@ struct memory_side_file {
     uint32_t tensor_count;
     struct memory_mark *marks; /* [mark_count] */
     uint32_t mark_count;
-    int64_t other_bytes_not_listed;
     struct arena arena;
 };
 

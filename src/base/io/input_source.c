@@ -31,7 +31,6 @@ struct unpacker {
     enum unpacker_result (*run)(struct unpacker *, struct unpacker_buffers *);
     void (*end)(struct unpacker *);
     bool is_between; /* a member or frame has ended and the next has not begun */
-    bool has_member; /* at least one member has ended */
     z_stream zlib;
     ZSTD_DStream *zstd;
     struct isal_inflate *isal;
@@ -65,7 +64,6 @@ static enum unpacker_result zlib_step(struct unpacker *unpacker, struct unpacker
     buffers->output_left -= output - zlib->avail_out;
     if (status == Z_STREAM_END) {
         unpacker->is_between = true;
-        unpacker->has_member = true;
         inflateReset(zlib);
     } else if (status == Z_MEM_ERROR) {
         end_out_of_memory();
@@ -91,7 +89,6 @@ static enum unpacker_result isal_step(struct unpacker *unpacker, struct unpacker
         return UNPACKER_MORE;
     case ISAL_STEP_END:
         unpacker->is_between = true;
-        unpacker->has_member = true;
         return UNPACKER_MORE;
     case ISAL_STEP_DAMAGED:
         break;
@@ -124,10 +121,8 @@ static enum unpacker_result zstd_step(struct unpacker *unpacker, struct unpacker
         unpacker->problem = ZSTD_getErrorName(status);
         return UNPACKER_DAMAGED;
     }
-    if (status == 0) {
+    if (status == 0)
         unpacker->is_between = true;
-        unpacker->has_member = true;
-    }
     return UNPACKER_MORE;
 }
 

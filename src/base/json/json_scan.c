@@ -490,7 +490,6 @@ const char *scan_bare_key(struct json_scan *scan, const char *at, struct json_sl
 /* A number as its digits: value = digits * 10^exponent. */
 struct decimal {
     bool is_negative;
-    bool is_inexact; /* more digits than fit were cut off */
     uint64_t digits;
     int64_t exponent;
 };
@@ -505,7 +504,6 @@ static const char *read_digits(const char *at, const char *end, struct decimal *
 
         if (decimal->digits > (UINT64_MAX - digit) / 10) {
             decimal->exponent += !is_fraction;
-            decimal->is_inexact = true;
             continue;
         }
         decimal->digits = decimal->digits * 10 + digit;

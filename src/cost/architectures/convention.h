@@ -21,11 +21,10 @@ struct convention_setting {
 };
 
 struct convention {
-    const char *name;      /* "megatron-sc21" */
-    const char *key;       /* "megatron_sc21": in JSON */
-    const char *title;     /* "Megatron-LM" */
-    const char *rule;      /* in words */
-    bool counts_recompute; /* what it calls FLOPs has recomputation in it */
+    const char *name;  /* "megatron-sc21" */
+    const char *key;   /* "megatron_sc21": in JSON */
+    const char *title; /* "Megatron-LM" */
+    const char *rule;  /* in words */
     /* FLOPs of one token; negative where the rule does not fit the architecture. */
     double (*count)(const struct architecture *architecture, struct convention_setting setting);
 };

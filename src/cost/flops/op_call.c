@@ -195,7 +195,6 @@ static void set_type(const struct op_call *call, struct op_argument *argument, c
         if (type_length <= length && memcmp(name, type->name, type_length) == 0) {
             argument->element_bytes = type->bytes;
             argument->is_packed_pair = has_prefix(type->name, "c10::Float4");
-            argument->is_boolean = has_prefix(type->name, "bool");
             argument->is_complex = has_prefix(type->name, "c10::complex");
             return;
         }

@@ -26,7 +26,6 @@ struct op_argument {
     uint32_t tensor_count;
     int element_bytes; /* 0: not known; a packed pair of 4-bit numbers is one byte */
     bool is_packed_pair;
-    bool is_boolean;
     bool is_complex;
     const char *value; /* concrete input: "[2, 2]", "True", "0.5"; in the text given, not
                           NUL-terminated; NULL: not given */

@@ -47,13 +47,10 @@ static void read_version(struct nsys_database *database)
     }
 }
 
-/* Damage in this table means that names may be missing: has_strings says whether they can be
- * trusted. */
 static void read_strings(struct nsys_database *database)
 {
     static const char *const columns[] = {"id", "value", NULL};
     struct sqlite_rows rows = {0};
-    bool had_damage = database->file.damage[0] != '\0';
 
     string_pool_add(&database->strings, "", 0);
     sqlite_rows_open(&rows, &database->file, "StringIds", columns);
@@ -65,8 +62,6 @@ static void read_strings(struct nsys_database *database)
                          string_pool_add(&database->strings, value, strlen(value)));
     }
     sqlite_rows_clear(&rows);
-    database->has_strings =
-        sqlite_has_table(&database->file, "StringIds") && (had_damage || !database->file.damage[0]);
 }
 
 const char *nsys_string(const struct nsys_database *database, int64_t id)

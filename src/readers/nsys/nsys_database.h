@@ -18,7 +18,6 @@ struct nsys_database {
     char product[64];           /* "2026.2.1.210"; empty where not said */
     struct string_pool strings; /* the values of StringIds */
     struct hash_map string_ids; /* id in StringIds: id in `strings` */
-    bool has_strings;           /* StringIds was there and could be read to its end */
 };
 
 /* As sqlite_input_open; an error, too, where it is not one of Nsight Systems: then `others` tells

@@ -58,7 +58,6 @@ struct perfetto_track {
     int64_t tid;
     bool has_process;
     bool has_thread;
-    bool is_described;
     /* of its slices */
     int64_t last_ns;
     bool is_in_order; /* times never go back in the file */

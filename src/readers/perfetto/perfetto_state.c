@@ -287,7 +287,6 @@ uint32_t perfetto_describe_track(struct perfetto_state *state, struct proto_byte
     }
     index = perfetto_track_of(state, id);
     track = &state->tracks[index];
-    track->is_described = true;
     walk = proto_walk_of(message);
     while (proto_next(&walk, &field)) {
         if ((field.number == 2 || field.number == 10) && field.form == PROTO_LENGTH)

@@ -19,8 +19,7 @@ enum { SLOW_GROUP_OF = 3 };
 struct joint_kind {
     enum collective_kind kind;
     int64_t group_size;
-    uint32_t axes; /* bit a: the members differ in axis a */
-    uint32_t size_class;
+    uint32_t axes;        /* bit a: the members differ in axis a */
     uint32_t count;       /* collectives */
     uint32_t partial;     /* of these, with ranks that are not here */
     int64_t bytes;        /* of those whose size is known, which then is all of them; -1: not */
@@ -110,7 +109,6 @@ static struct joint_kind *kind_of_join(struct kinds_view *view, const struct joi
             (struct joint_kind){.kind = (enum collective_kind)call->kind,
                                 .group_size = size,
                                 .axes = axes,
-                                .size_class = message_size_class(join->bytes),
                                 .bytes = join->bytes < 0 ? -1 : 0};
     return &view->kinds[*index];
 }
