@@ -76,9 +76,8 @@ static bool print_plan_serving(const struct plan_wanted *settings,
 
     if (why)
         return error_set(error, ERROR_NO_DATA, "%s: %s", settings->model.config, why);
-    if (setting->model->heads > 0 && setting->model->heads % server.tensor != 0)
-        return error_set(error, ERROR_USAGE, "--tp is %lld, which does not divide the %lld heads",
-                         (long long)server.tensor, (long long)setting->model->heads);
+    if (!plan_check_heads(setting->model, server.tensor, error))
+        return false;
     results_init(&results);
     rank_add_section(&results,
                      results_add_rank(&results, settings->model.config, settings->model.config, -1),
@@ -140,33 +139,23 @@ static struct plan_layout plan_given_layout(const struct plan_wanted *settings)
 /* Sizes that were not given are 1, but for the data ranks, which take what is left of the
  * devices. The nearest number that fits is told, since it is what the user changes next. */
 static bool plan_lay_out(struct plan_layout *layout, const struct plan_wanted *settings,
-                         struct error *error)
+                         const struct plan_setting *setting, struct error *error)
 {
     const struct model_settings *model = &settings->model;
     int64_t *const sizes[] = {&layout->tensor, &layout->pipeline, &layout->chunks, &layout->context,
                               &layout->expert, &layout->data,     &layout->micro};
-    int64_t of_replica;
-    int64_t nearest;
 
     *layout = plan_given_layout(settings);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         *sizes[i] = *sizes[i] > 0 ? *sizes[i] : 1;
     layout->zero = layout->zero > 0 ? layout->zero : 0;
-    of_replica = layout->tensor * layout->pipeline * layout->context;
-    nearest = (model->devices / of_replica + 1) * of_replica;
-    if (model->data == 0 && model->devices > 0) {
-        if (model->devices % of_replica != 0)
-            return error_set(error, ERROR_USAGE,
-                             "--devices is %lld, which --tp times --pp times --cp (%lld) does not "
-                             "divide; the nearest that fits is %lld",
-                             (long long)model->devices, (long long)of_replica, (long long)nearest);
-        layout->data = model->devices / of_replica;
-    }
-    if (model->devices > 0 && plan_devices(layout) != model->devices)
-        return error_set(error, ERROR_USAGE,
-                         "--devices is %lld, but --tp times --pp times --cp times --dp is %lld",
-                         (long long)model->devices, (long long)plan_devices(layout));
-    return true;
+    /* Who gives sizes that the model does not divide is helped by no other number of devices. */
+    if (!plan_check_model(setting, layout, error) ||
+        (model->devices > 0 && !plan_check_devices(layout, model->devices, model->data > 0, error)))
+        return false;
+    if (model->data == 0 && model->devices > 0)
+        layout->data = model->devices / (layout->tensor * layout->pipeline * layout->context);
+    return plan_check(setting, layout, error);
 }
 
 /* Nothing of a layout is given: all are tried. One size that is given fixes the layout, unless a
@@ -223,7 +212,7 @@ static bool print_plan_training(const struct plan_wanted *settings,
     if (settings->searches || plan_is_open(settings)) {
         if (!plan_find_layout(&layout, settings, setting, &results, error))
             return false;
-    } else if (!plan_lay_out(&layout, settings, error) || !plan_check(setting, &layout, error)) {
+    } else if (!plan_lay_out(&layout, settings, setting, error)) {
         return false;
     }
     outcome = plan_step(setting, &layout);

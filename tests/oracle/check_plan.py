@@ -171,6 +171,12 @@ def precision_of(row: dict[str, str]) -> str:
     )
 
 
+def heads_not_said(row: dict[str, str]) -> str:
+    """Heads of 128, as the large models of that time have."""
+    hidden = int(number(row, "hidden"))
+    return str(hidden // 128) if hidden % 1024 == 0 else ""
+
+
 def recipe_options(row: dict[str, str], device: str) -> list[str]:
     if not row["source"].startswith("NVIDIA-NeMo/Megatron-Bridge"):
         return []
@@ -187,7 +193,7 @@ def recipe_options(row: dict[str, str], device: str) -> list[str]:
 
 
 def published_run(row: dict[str, str]) -> Run | str:
-    config = config_of(row)
+    config = config_of(row | {"heads": row["heads"] or heads_not_said(row)})
     device = device_of(row)
     if any(
         word in row["model"] + row["notes"]
@@ -286,6 +292,32 @@ def plan_as_said(program: Path, run: Run, folder: Path) -> None:
     run.fits = str(sections["plan_memory"]["numbers"]["fits"]["value"])
     for row in sections["plan_ledger"]["tables"]["accounts"]["rows"]:
         run.accounts[row["account_key"]] = row["time"] / 1e9
+
+
+def decode_errors(program: Path, folder: Path) -> dict[str, list[str]]:
+    """Of one request in bf16, beside the times that gpt-fast publishes: model -> "devices: error" in %."""
+    errors: dict[str, list[str]] = defaultdict(list)
+    for row in read_table():
+        config = config_of(row | {"seq_len": "8192"})
+        if "gptfast-llama-3.1" not in row["id"] or not row["id"].endswith("bf16") or not config:
+            continue
+        file = folder / "decode.json"
+        file.write_text(json.dumps(config))
+        done = subprocess.run(
+            [
+                *(str(program), "plan", "--json", f"--model={file}", "--device=A100-SXM4-80GB"),
+                *("--context=256", f"--tp={row['devices']}"),
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        section = json.loads(done.stdout)["ranks"][0]["sections"]["plan_serving"]
+        planned = section["tables"]["decode"]["rows"][0]["token_time"] / 1e9
+        measured = 1 / (number(row, "tokens_per_s_per_device") * number(row, "devices"))
+        model = row["model"].split()[0].removeprefix("Llama-3.1-")
+        errors[model].append(f"{row['devices']}: {100 * (planned / measured - 1):+.1f}")
+    return errors
 
 
 def by_configuration(runs: list[Run]) -> list[Run]:
@@ -449,6 +481,7 @@ def main() -> None:
         for run in runs:
             (Path(folder) / f"{abs(hash(run.config))}.json").write_text(run.config)
         list(pool.map(lambda run: plan(program, run, Path(folder)), runs))
+        decode = decode_errors(program, Path(folder))
     done = [run for run in runs if not run.problem]
     refused = [run for run in runs if run.problem]
     full = [run for run in done if run.fits == "no"]
@@ -473,6 +506,11 @@ def main() -> None:
     outcome.check(len(refused) <= 1, f"refused: {[run.name + run.problem for run in refused[:5]]}")
     outcome.check(not full, f"ran, but out of memory by plan: {[run.name for run in full]}")
     made = [table_of_sources(tables), table_of_goals(sources, tables, full)]
+    for model, errors in decode.items():
+        sentence = f"{model} on {', '.join(errors)} %"
+        document = " ".join(DOCUMENT.read_text(encoding="utf-8").split())
+        outcome.check(sentence in document, f"{DOCUMENT.name} lacks what one request takes: {sentence}")
+    outcome.check(len(decode) == 2, f"gpt-fast's rows: {dict(decode)}")
     for word in sys.argv:
         if word == "--write":
             DOCUMENT.write_text(

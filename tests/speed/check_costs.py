@@ -44,6 +44,9 @@ INPUTS = {
 }
 SNAPSHOT = ["make_snapshot.py", "--seed", "1", "--steps", "12", "--layers", "8"]
 RANKS = ["many_ranks.py", "--seed", "1", "--layout", "dp=2,pp=2", "--steps", "4"]
+# Of 1,440 devices, so many divide layers, heads and batch.
+MODEL = HERE.parent / "models" / "llama-3-405b.json"
+LAYOUTS = ["--device=H100 SXM", "--devices=1440", "--seq=8192", "--global-batch=2880"]
 # Title, and the words of the program.
 WORKS = {
     "inspect": ["inspect", "-j", "1", "trace.json"],
@@ -60,6 +63,7 @@ WORKS = {
     "inspect, Perfetto": ["inspect", "-j", "1", "run.pftrace"],
     "inspect, rocprofv3's JSON": ["inspect", "-j", "1", "run_results.json"],
     "inspect, rocpd": ["inspect", "-j", "1", "run_results.db"],
+    "plan, 10,824 layouts": ["plan", "--model", str(MODEL), *LAYOUTS],
 }
 
 

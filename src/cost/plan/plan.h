@@ -106,6 +106,15 @@ int64_t plan_devices(const struct plan_layout *layout);
 MUST_USE bool plan_check(const struct plan_setting *setting, const struct plan_layout *layout,
                          struct error *error);
 
+/* Parts of it, as far as they are asked for before the rest is known: the heads; heads, layers and
+ * sequence; what is left of the devices for --dp, or that it is as many (`has_data`). */
+MUST_USE bool plan_check_heads(const struct architecture *model, int64_t tensor,
+                               struct error *error);
+MUST_USE bool plan_check_model(const struct plan_setting *setting, const struct plan_layout *layout,
+                               struct error *error);
+MUST_USE bool plan_check_devices(const struct plan_layout *layout, int64_t devices, bool has_data,
+                                 struct error *error);
+
 /* Of a layout that plan_check accepts. */
 struct plan_outcome plan_step(const struct plan_setting *setting, const struct plan_layout *layout);
 

@@ -5,6 +5,8 @@
  * smaller one first at equal distance. */
 static int64_t plan_nearest_divisor(int64_t whole, int64_t wanted)
 {
+    if (wanted >= whole)
+        return whole;
     for (int64_t apart = 0; apart < whole; apart++) {
         if (wanted > apart && whole % (wanted - apart) == 0)
             return wanted - apart;
@@ -22,16 +24,15 @@ static int64_t plan_nearest_multiple(int64_t of, int64_t wanted)
     return (times > 0 ? times : 1) * of;
 }
 
-static bool plan_check_heads(const struct architecture *model, const struct plan_layout *layout,
-                             struct error *error)
+bool plan_check_heads(const struct architecture *model, int64_t tensor, struct error *error)
 {
-    if (model->heads == 0 || model->heads % layout->tensor == 0)
+    if (model->heads == 0 || model->heads % tensor == 0)
         return true;
     return error_set(error, ERROR_USAGE,
                      "--tp is %lld, which does not divide the %lld heads; the nearest that does is "
                      "%lld",
-                     (long long)layout->tensor, (long long)model->heads,
-                     (long long)plan_nearest_divisor(model->heads, layout->tensor));
+                     (long long)tensor, (long long)model->heads,
+                     (long long)plan_nearest_divisor(model->heads, tensor));
 }
 
 /* The embedding and the logits may stand for a layer each, as Megatron lays out 126 or 70 layers.
@@ -115,8 +116,8 @@ static bool plan_check_experts(const struct architecture *model, const struct pl
 
 /* 2 * cp parts: causal attention is split so that each rank has an early and a late part, of
  * equal work together. */
-bool plan_check(const struct plan_setting *setting, const struct plan_layout *layout,
-                struct error *error)
+bool plan_check_model(const struct plan_setting *setting, const struct plan_layout *layout,
+                      struct error *error)
 {
     if (layout->chunks > 1 && layout->pipeline == 1)
         return error_set(error, ERROR_USAGE,
@@ -128,8 +129,34 @@ bool plan_check(const struct plan_setting *setting, const struct plan_layout *la
                          "nearest that fits is %lld",
                          (long long)setting->sequence, (long long)layout->context,
                          (long long)plan_nearest_multiple(2 * layout->context, setting->sequence));
-    return plan_check_heads(setting->model, layout, error) &&
-           plan_check_layers(setting, layout, error) &&
+    return plan_check_heads(setting->model, layout->tensor, error) &&
+           plan_check_layers(setting, layout, error);
+}
+
+bool plan_check_devices(const struct plan_layout *layout, int64_t devices, bool has_data,
+                        struct error *error)
+{
+    int64_t of_replica = layout->tensor * layout->pipeline * layout->context;
+
+    if (devices % of_replica != 0)
+        return error_set(error, ERROR_USAGE,
+                         "--devices is %lld, which --tp times --pp times --cp (%lld) does not "
+                         "divide; the nearest that fits is %lld",
+                         (long long)devices, (long long)of_replica,
+                         (long long)plan_nearest_multiple(of_replica, devices));
+    if (has_data && of_replica * layout->data != devices)
+        return error_set(error, ERROR_USAGE,
+                         "--devices is %lld, but --tp times --pp times --cp times --dp is %lld; "
+                         "the --dp that fits is %lld",
+                         (long long)devices, (long long)plan_devices(layout),
+                         (long long)(devices / of_replica));
+    return true;
+}
+
+bool plan_check(const struct plan_setting *setting, const struct plan_layout *layout,
+                struct error *error)
+{
+    return plan_check_model(setting, layout, error) &&
            plan_check_experts(setting->model, layout, error) &&
            plan_check_batch(setting, layout, error);
 }

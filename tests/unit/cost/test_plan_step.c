@@ -242,7 +242,9 @@ static void bad_layouts_name_what_fits(void **state)
         const char *says;
     } cases[] = {
         {{5, 1, 1, 1, 1, 1, 1, 0, RECOMPUTE_NONE}, "the nearest that does is 4"},
+        {{64, 1, 1, 1, 1, 1, 1, 0, RECOMPUTE_NONE}, "the nearest that does is 32"},
         {{1, 7, 1, 1, 1, 1, 1, 0, RECOMPUTE_NONE}, "the nearest that does is 8"},
+        {{1, 64, 1, 1, 1, 1, 1, 0, RECOMPUTE_NONE}, "the nearest that does is 32"},
         {{1, 1, 1, 1, 1, 5, 1, 0, RECOMPUTE_NONE}, "the nearest that fits is 65"},
         {{1, 1, 1, 1, 1, 1, 48, 0, RECOMPUTE_NONE}, "the nearest that fits is 48"},
         {{1, 1, 1, 1, 2, 2, 1, 0, RECOMPUTE_NONE}, "the model has no experts"},
@@ -261,6 +263,23 @@ static void bad_layouts_name_what_fits(void **state)
         assert_non_null(strstr(error.message, cases[i].says));
     }
     assert_true(plan_check(&setting, &one_device, NULL));
+}
+
+/* The devices are asked for behind the model: a --tp that no head divides into is told first. */
+static void devices_name_what_fits(void **state)
+{
+    struct plan_layout layout = {2, 2, 1, 1, 1, 8, 1, 0, RECOMPUTE_NONE};
+    struct error error = {0};
+
+    (void)state;
+    assert_true(plan_check_devices(&layout, 32, true, &error));
+    assert_true(plan_check_devices(&layout, 64, false, &error));
+    assert_false(plan_check_devices(&layout, 64, true, &error));
+    assert_non_null(strstr(error.message, "the --dp that fits is 16"));
+    assert_false(plan_check_devices(&layout, 61, false, &error));
+    assert_non_null(strstr(error.message, "the nearest that fits is 60"));
+    assert_false(plan_check_devices(&layout, 1, false, &error));
+    assert_non_null(strstr(error.message, "the nearest that fits is 4"));
 }
 
 /* Each that is kept fits, is what plan_step says of it, and none is out of order. */
@@ -309,6 +328,7 @@ int main(void)
         cmocka_unit_test(bubble_follows_its_schedule),
         cmocka_unit_test(recomputation_and_sharding_save_memory),
         cmocka_unit_test(bad_layouts_name_what_fits),
+        cmocka_unit_test(devices_name_what_fits),
         cmocka_unit_test(search_keeps_the_fastest),
     };
 
