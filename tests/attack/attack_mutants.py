@@ -59,7 +59,22 @@ def generated(folder: Path) -> dict[str, Path]:
     return made
 
 
-def formats(folder: Path) -> list[Format]:
+def made_plans(folder: Path, program: Path) -> list[Path]:
+    """Of a model, and of a recording."""
+    model = [
+        "--model",
+        TESTS / "models" / "gpt2.json",
+        "--device=A100-SXM4-80GB",
+        "--global-batch=8",
+    ]
+    recording = ["--from", ROOT / "examples" / "traces" / "train_gpt_cpu.json.gz", "--batch=2x"]
+    plans = [folder / "of_model.json", folder / "of_recording.json"]
+    for plan, words in zip(plans, ([*model, "--tp=2", "--seq=1024"], recording)):
+        subprocess.run([program, "plan", "--json", *words, "-o", plan], check=True)
+    return plans
+
+
+def formats(folder: Path, program: Path) -> list[Format]:
     made = generated(folder)
     exports = [
         ["export", name, "-o", "OUT", "FILE"] for name in ("csv", "sqlite", "tensorboard", "chrome")
@@ -73,6 +88,8 @@ def formats(folder: Path) -> list[Format]:
         ["compare", "FILE", "FILE"],
     ]
     traces += [["digest", "-o", "OUT", "FILE"], ["report", "-f", "deepspeed", "FILE"]]
+    traces += [["plan", "--json", "--from", "FILE", "--batch", "2x"]]
+    run = str(ROOT / "examples" / "traces" / "train_gpt_cpu.json.gz")
     logs = [["ettr", "FILE"], ["ettr", "--json", "FILE"]]
     return [
         Format(
@@ -199,6 +216,14 @@ def formats(folder: Path) -> list[Format]:
             ROOT / "tests" / "traces" / "golden" / "memory_run",
         ),
         Format(
+            "plans",
+            made_plans(folder, program),
+            "plan{}.json",
+            [["compare", "--json", "FILE", run], ["compare", "FILE", run]],
+            400,
+            10000,
+        ),
+        Format(
             "settings of models",
             files("tests/fuzz/corpus/architecture/*.json"),
             "config{}.json",
@@ -254,7 +279,7 @@ def try_mutant(book: Book, kind: Kind, form: Format, number: int) -> None:
 
 
 def attack(book: Book) -> None:
-    for form in formats(book.folder):
+    for form in formats(book.folder, book.program):
         if book.only and form.name not in book.only:
             continue
         with book.kind(f"mutants: {form.name}") as kind:

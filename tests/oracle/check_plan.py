@@ -509,7 +509,9 @@ def main() -> None:
     for model, errors in decode.items():
         sentence = f"{model} on {', '.join(errors)} %"
         document = " ".join(DOCUMENT.read_text(encoding="utf-8").split())
-        outcome.check(sentence in document, f"{DOCUMENT.name} lacks what one request takes: {sentence}")
+        outcome.check(
+            sentence in document, f"{DOCUMENT.name} lacks what one request takes: {sentence}"
+        )
     outcome.check(len(decode) == 2, f"gpt-fast's rows: {dict(decode)}")
     for word in sys.argv:
         if word == "--write":

@@ -19,6 +19,9 @@ from count_line import run_and_count
 from recorded_runs import environment_of, find_python
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "generate"))
+from trained_trace import write_trained  # noqa: E402
+
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 IS_LONG = "--long" in sys.argv
 sys.argv = [word for word in sys.argv if word != "--long"]
@@ -94,6 +97,59 @@ class PlannedCase(unittest.TestCase):
                     total = sum(row[column] for row in rows)
                     step = section["numbers"][key]["value"]
                     self.assertLess(abs(total - step), 20, (options, column))
+
+    def test_tensor_parallelism_of_a_device_changes_what_two_plans_differ_by(self) -> None:
+        model = str(ROOT / "tests/models/gpt2.json")
+        with tempfile.TemporaryDirectory() as name:
+            trace = Path(name) / "trained.json"
+            write_trained(trace, 4, 1024)
+            told = planned(trace, "--tp=2", "--devices=2", "--model", model)
+            rows = {
+                row["account_key"]: row for row in told["plan_ledger"]["tables"]["accounts"]["rows"]
+            }
+            one, two = (self.accounts_of_model(model, size) for size in (1, 2))
+            matrix = ("useful", "below_peak_rate", "tiles", "attention")
+            for part, keys in (("matrix", matrix), ("optimizer", ("optimizer",))):
+                by_plans = sum(two[key] for key in keys) / sum(one[key] for key in keys)
+                self.assertAlmostEqual(rows[part]["factor"], by_plans, delta=0.01)
+            seen = rows["communication"]["time"]
+            self.assertAlmostEqual(seen / two["exposed_tensor"], 1.0, delta=0.01)
+            replicas = planned(trace, "--tp=1", "--devices=8", "--model", model)
+            rows = replicas["plan_ledger"]["tables"]["accounts"]["rows"]
+            reduced = [row for row in rows if row["account_key"] == "communication"]
+            self.assertEqual([row["recorded"] for row in reduced], [0])
+            self.assertGreater(reduced[0]["time"], 0)
+            self.refuses(trace, "--model of another", "llama-3-8b", "was trained")
+            write_trained(trace, 4, 1024, has_optimizer=False)
+            self.refuses(trace, "no training", "gpt2", "no optimizer")
+
+    def refuses(self, trace: Path, why: str, model: str, words: str) -> None:
+        done = subprocess.run(
+            [
+                *(str(PROGRAM), "plan", "--from", str(trace), "--tp=2"),
+                *("--model", str(ROOT / f"tests/models/{model}.json")),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 2, why)
+        self.assertIn(words, done.stderr, why)
+
+    def accounts_of_model(self, model: str, size: int) -> dict[str, float]:
+        done = subprocess.run(
+            [
+                *(str(PROGRAM), "plan", "--json", "--model", model, "--device=H100 SXM"),
+                *("--seq=1024", "--global-batch=4", "--micro-batch=4"),
+                *(f"--devices={size}", f"--tp={size}"),
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        sections = json.loads(done.stdout)["ranks"][0]["sections"]
+        rows = sections["plan_ledger"]["tables"]["accounts"]["rows"]
+        return {row["account_key"]: row["time"] for row in rows}
 
     @unittest.skipUnless(IS_LONG and find_python(), "needs --long and torch")
     def test_other_batches_and_sequences_within_ten_percent(self) -> None:

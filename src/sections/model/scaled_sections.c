@@ -132,7 +132,7 @@ void describe_scaled_steps(struct results *results, struct rank_results *rank,
     for (int i = 0; i < SCALED_PART_COUNT; i++) {
         struct value *cells;
 
-        if (steps->before_ns[i] == 0.0)
+        if (steps->before_ns[i] == 0.0 && steps->after_ns[i] == 0.0)
             continue;
         cells = table_add_row(results, table, 0);
         FILL_ROW(cells, SCALED_COLUMNS);

@@ -108,6 +108,8 @@ static bool layout_set(struct plan_setting *setting, struct plan_layout *to,
     of_replica = to->tensor * to->pipeline;
     devices = devices > 0 ? devices : of_replica;
     nearest = (devices / of_replica + 1) * of_replica;
+    if (!plan_check_model(setting, to, error))
+        return false;
     if (devices % of_replica != 0)
         return error_set(error, ERROR_USAGE,
                          "--tp times --pp is %lld, which does not divide the %lld devices; the "
@@ -131,7 +133,32 @@ static bool layout_needs(const struct analysis_input *input, const struct scaled
                          "%s needs a recording of a device that the table knows, for the rates of "
                          "its links: leave it out",
                          request->tensor > 0 ? "--tp" : "--pp");
+    if (steps->change.to.samples <= 0 || steps->change.to.sequence <= 0)
+        return error_set(error, ERROR_USAGE,
+                         "%s needs the samples of a pass and their tokens, which this recording "
+                         "does not tell: record it with 'flopledger run'",
+                         request->tensor > 0 ? "--tp" : "--pp");
     return true;
+}
+
+/* Two plans of another model would change the recording by what it never had: FLOPs that differ by
+ * more than a half tell, where all of the recorded ones are known. */
+static bool layout_is_of_model(const struct analysis_input *input, const struct scaled_steps *steps,
+                               const struct plan_outcome *planned, struct error *error)
+{
+    const struct pass_change *change = &steps->change;
+    double tokens = (double)(change->from.samples * change->from.sequence) /
+                    (double)(change->to.samples * change->to.sequence);
+    double of_model = planned->hardware_flops / planned->devices * tokens;
+    double recorded = input->efficiency->total.window_flops / (double)input->ledger->step_count;
+
+    if (!efficiency_has_model(input->efficiency) || efficiency_is_least(input->efficiency) ||
+        fabs(log2(of_model / recorded)) < 1.0)
+        return true;
+    return error_set(error, ERROR_USAGE,
+                     "a training step of the model has %.3g FLOPs on a device, and a recorded one "
+                     "%.3g: give the config.json of the model that was trained, as --model",
+                     of_model, recorded);
 }
 
 /* Two plans are made, of the old layout and of the new one; only their ratio, part by part,
@@ -147,6 +174,7 @@ static bool find_scaled_layout(struct scaled_layout *layout, const struct analys
     struct plan_outcome before;
     struct plan_outcome after;
     size_t added = sizeof layout_added / sizeof layout_added[0];
+    double new_gradients = 0.0;
 
     for (int i = 0; i < SCALED_PART_COUNT; i++)
         layout->factors[i] = 1.0;
@@ -165,17 +193,22 @@ static bool find_scaled_layout(struct scaled_layout *layout, const struct analys
     if (!layout_set(&setting, &to, request, steps, error))
         return false;
     before = layout_plan(setting, &from, layout_passes(input));
+    if (!layout_is_of_model(input, steps, &before, error))
+        return false;
     after = layout_plan(setting, &to, layout_passes(input));
     for (size_t i = 0; i < sizeof layout_parts / sizeof layout_parts[0]; i++) {
         double was = layout_sum(&before, layout_parts[i].accounts, layout_parts[i].count);
 
+        double will = layout_sum(&after, layout_parts[i].accounts, layout_parts[i].count);
+
         if (was > 0.0)
-            layout->factors[layout_parts[i].part] =
-                layout_sum(&after, layout_parts[i].accounts, layout_parts[i].count) / was;
+            layout->factors[layout_parts[i].part] = will / was;
+        else if (layout_parts[i].part == SCALED_COMMUNICATION)
+            new_gradients = will; /* of one replica: nothing was reduced */
     }
-    layout->added_ns = fmax(
-        1e9 * (layout_sum(&after, layout_added, added) - layout_sum(&before, layout_added, added)),
-        0.0);
+    layout->added_ns = fmax(1e9 * (layout_sum(&after, layout_added, added) -
+                                   layout_sum(&before, layout_added, added) + new_gradients),
+                            0.0);
     return true;
 }
 
@@ -610,6 +643,12 @@ bool scale_steps(struct scaled_steps *steps, const struct analysis_input *input,
         scale_on_processor(&scaling);
     else
         is_done = scale_on_device(&scaling, error);
+    if (is_done && (request->tensor > 0 || request->pipeline > 0) &&
+        steps->before_ns[SCALED_OPTIMIZER] <= 0.0)
+        is_done = error_set(error, ERROR_USAGE,
+                            "%s plans a training, and the recorded steps have no optimizer: leave "
+                            "it out",
+                            request->tensor > 0 ? "--tp" : "--pp");
     if (is_done)
         scale_finish(steps, (double)ledger->step_count);
     steps->samples = pass_samples_of_step(input, &steps->change);
