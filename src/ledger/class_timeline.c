@@ -39,6 +39,8 @@ static void append_change(struct class_timeline *timeline, int64_t start_ns, uin
 /* Closes the classes whose last event ends at or before `time_ns`, in the order of their ends. */
 static void close_until(struct class_timeline *timeline, int64_t time_ns)
 {
+    if (time_ns < timeline->first_end_ns)
+        return;
     while (timeline->open_mask) {
         int64_t first_end_ns = INT64_MAX;
 
@@ -48,6 +50,7 @@ static void close_until(struct class_timeline *timeline, int64_t time_ns)
             if (end_ns < first_end_ns)
                 first_end_ns = end_ns;
         }
+        timeline->first_end_ns = first_end_ns;
         if (first_end_ns > time_ns)
             return;
         for (uint32_t left = timeline->open_mask; left; left &= left - 1) {
@@ -73,6 +76,8 @@ void class_timeline_add(struct class_timeline *timeline, unsigned class_number, 
             timeline->open_until_ns[class_number] = end_ns;
         return;
     }
+    if (!timeline->open_mask || end_ns < timeline->first_end_ns)
+        timeline->first_end_ns = end_ns;
     timeline->open_until_ns[class_number] = end_ns;
     timeline->open_mask |= bit;
     append_change(timeline, start_ns, timeline->open_mask);

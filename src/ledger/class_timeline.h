@@ -21,6 +21,7 @@ struct class_timeline {
     /* while it is built */
     uint32_t open_mask;
     int64_t open_until_ns[TIMELINE_CLASSES_MAX];
+    int64_t first_end_ns; /* no open class ends before it */
 };
 
 /* Adds an event of `class_number`; events must come in the order of their starts. Events of no

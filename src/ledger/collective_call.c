@@ -71,7 +71,7 @@ enum collective_kind collective_kind_of_name(const char *name)
 
     for (; *name && *name != '(' && length + 1 < sizeof plain; name++)
         if (*name != '_' && *name != '-')
-            plain[length++] = (char)tolower((unsigned char)*name);
+            plain[length++] = (char)(*name >= 'A' && *name <= 'Z' ? *name + ('a' - 'A') : *name);
     plain[length] = '\0';
     for (int k = 0; k < COLLECTIVE_OTHER; k++)
         if (strstr(plain, kinds[k].part))

@@ -349,3 +349,13 @@ bool host_activity_is_open(struct host_activity *activity, uint32_t thread, uint
 
     return (walk_mask(&walk) & mask) != 0;
 }
+
+bool host_activity_is_just_open(struct host_activity *activity, uint32_t thread, uint32_t mask,
+                                int64_t time_ns)
+{
+    struct walk walk = walk_from(activity, thread, time_ns - 1);
+    uint32_t before = walk_mask(&walk);
+
+    walk_to(&walk, time_ns);
+    return ((before | walk_mask(&walk)) & mask) != 0;
+}

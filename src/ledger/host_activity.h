@@ -74,4 +74,8 @@ enum host_class host_activity_class(struct host_activity *activity, const struct
 bool host_activity_is_open(struct host_activity *activity, uint32_t thread, uint32_t mask,
                            int64_t time_ns);
 
+/* The same, or was open the instant before. */
+bool host_activity_is_just_open(struct host_activity *activity, uint32_t thread, uint32_t mask,
+                                int64_t time_ns);
+
 #endif

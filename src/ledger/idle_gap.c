@@ -121,9 +121,21 @@ void device_work_clear(struct device_work *work)
 
 /* Index in work->events of the first that starts at or after `time_ns`; work->count where none
  * does. */
-static uint32_t first_from(const struct device_work *work, int64_t time_ns)
+static uint32_t first_from(struct device_work *work, int64_t time_ns)
 {
-    return LOWER_BOUND(i, 0, work->count, work->trace->device[work->events[i]].start_ns < time_ns);
+    const struct event *device = work->trace->device;
+    uint32_t low = work->found, high, step = 1;
+
+    /* Gaps are asked in order of time mostly: from the last answer on, in doubling steps. */
+    if (low > 0 && device[work->events[low - 1]].start_ns >= time_ns)
+        low = 0;
+    for (high = low; high < work->count && device[work->events[high]].start_ns < time_ns;) {
+        low = high + 1;
+        high = step < work->count - high ? high + step : work->count;
+        step *= 2;
+    }
+    work->found = LOWER_BOUND(i, low, high, device[work->events[i]].start_ns < time_ns);
+    return work->found;
 }
 
 /* The account with the largest part names the gap. Larger, not as large: of equal parts the
@@ -163,10 +175,7 @@ static void attribute_host_part(struct step_ledger *step, struct idle_gap *gap,
  * some nanoseconds of clock conversion: the instant before counts, too. */
 static bool is_in_sync(struct host_activity *activity, uint32_t thread, int64_t time_ns)
 {
-    uint32_t sync = (uint32_t)1 << HOST_SYNC;
-
-    return host_activity_is_open(activity, thread, sync, time_ns) ||
-           host_activity_is_open(activity, thread, sync, time_ns - 1);
+    return host_activity_is_just_open(activity, thread, (uint32_t)1 << HOST_SYNC, time_ns);
 }
 
 /* A synchronising call was open when the device ran dry, on the launching thread or on the step's.
@@ -180,7 +189,7 @@ static bool is_opened_by_sync(const struct step_ledger *step, const struct idle_
            is_in_sync(activity, step->window.track, gap->start_ns);
 }
 
-int64_t find_gap_launch(struct idle_gap *gap, const struct device_work *work, uint32_t step_track)
+int64_t find_gap_launch(struct idle_gap *gap, struct device_work *work, uint32_t step_track)
 {
     const struct trace *trace = work->trace;
     uint32_t next = first_from(work, gap->end_ns);
@@ -200,8 +209,8 @@ int64_t find_gap_launch(struct idle_gap *gap, const struct device_work *work, ui
     return launch->start_ns < gap->end_ns ? launch->start_ns : gap->end_ns;
 }
 
-void attribute_idle_gap(struct step_ledger *step, struct idle_gap *gap,
-                        const struct device_work *work, struct host_activity *activity)
+void attribute_idle_gap(struct step_ledger *step, struct idle_gap *gap, struct device_work *work,
+                        struct host_activity *activity)
 {
     int64_t launch_ns = find_gap_launch(gap, work, step->window.track);
 

@@ -136,10 +136,12 @@ static void add_digest_chains(struct rank_digest *digest, const struct replay_mo
 static void keep_digest(struct rank_taker *taker, const struct trace *trace,
                         struct analyzed_rank *analyzed)
 {
-    SCOPED(rank_digest) digest = {0};
+    const struct analysis_options *options = &taker->reading->plan->analysis;
+    bool has_others = may_have_others(taker, trace);
+    SCOPED(rank_digest) digest = {.is_alone = options->is_for_first_screen && !has_others};
 
     make_digest(&digest, trace, &analyzed->ledger, &analyzed->efficiency, &analyzed->description);
-    if (may_have_others(taker, trace))
+    if (has_others)
         add_digest_chains(&digest, analyzed_rank_replay(analyzed));
     pthread_mutex_lock(&taker->lock);
     digest_set_add(taker->set, &digest);

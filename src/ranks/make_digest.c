@@ -428,7 +428,7 @@ void make_digest(struct rank_digest *digest, const struct trace *trace, const st
     collect_facts(&maker, efficiency);
     collect_memory(&maker);
     collect_steps(&maker, efficiency, description);
-    if (!ledger->is_cpu_only) {
+    if (!ledger->is_cpu_only && !digest->is_alone) {
         collect_calls(&maker);
         collect_exposed(&maker);
     }

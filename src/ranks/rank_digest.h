@@ -97,6 +97,7 @@ struct rank_digest {
     int64_t between_steps_ns;
     int64_t damaged_events;
     bool is_truncated;
+    bool is_alone;             /* said before it is made: nobody joins its calls, and it has none */
     struct digest_step *steps; /* [step_count], by start */
     uint32_t step_count;
     struct digest_group *groups; /* [group_count] */
@@ -122,9 +123,9 @@ int64_t digest_total_ns(const struct rank_digest *digest);
 
 /* ---- reduces a trace and its ledger to the digest of its rank ---- */
 
-/* `digest` must be zeroed; it needs none of the others afterwards. `efficiency` gives FLOPs and the
- * device, `description` (it may be NULL) the tokens of recorded steps. Memory is known where the
- * trace was read with it (read_options.keeps_memory). */
+/* `digest` must be zeroed, but for is_alone; it needs none of the others afterwards. `efficiency`
+ * gives FLOPs and the device, `description` (it may be NULL) the tokens of recorded steps. Memory
+ * is known where the trace was read with it (read_options.keeps_memory). */
 void make_digest(struct rank_digest *digest, const struct trace *trace, const struct ledger *ledger,
                  const struct efficiency *efficiency, const struct model_description *description);
 

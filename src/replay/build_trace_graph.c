@@ -247,9 +247,11 @@ static bool is_name_of_own_loader(const char *name)
 static bool loads_itself(const struct trace *trace)
 {
     struct name_answers own_loaders = {.ask = is_name_of_own_loader};
-    bool has_one = false;
+    bool is_named = false, has_one = false;
 
-    for (uint32_t i = 0; i < trace->host_count && !has_one; i++) {
+    for (uint32_t id = 0; id < string_pool_count(&trace->strings) && !is_named; id++)
+        is_named = name_answer(&own_loaders, trace, id);
+    for (uint32_t i = 0; i < trace->host_count && is_named && !has_one; i++) {
         const struct event *event = &trace->host[i];
 
         has_one = (event->kind == EVENT_OPERATOR || event->kind == EVENT_ANNOTATION) &&

@@ -60,6 +60,8 @@ static int64_t changed_duration(const struct trace_graph *graph, const struct sc
 
     switch ((enum trace_task_kind)task->kind) {
     case TASK_HOST:
+        if (task->data_ns == 0 && task->recompute_ns == 0)
+            return replay_trace_scaled(task->duration_ns, host);
         return replay_trace_scaled(task->data_ns, factors->data) +
                replay_trace_scaled(task->recompute_ns, host * factors->recompute) +
                replay_trace_scaled(task->duration_ns - task->data_ns - task->recompute_ns, host);
@@ -113,9 +115,15 @@ static struct factors find_factors(const struct trace_graph *graph,
 
 int64_t *trace_graph_durations(const struct trace_graph *graph, const struct replay_terms *terms)
 {
-    struct factors factors = find_factors(graph, terms);
     int64_t *durations_ns = replay_trace_array_of_tasks(graph);
+    bool is_changed = terms->scenario || terms->host_slowdown != 1 || terms->event_factors;
+    struct factors factors;
 
+    for (size_t i = 0; i < graph->graph.task_count && !is_changed; i++)
+        durations_ns[i] = graph->tasks[i].duration_ns;
+    if (!is_changed)
+        return durations_ns;
+    factors = find_factors(graph, terms);
     for (size_t i = 0; i < graph->graph.task_count; i++) {
         const struct trace_task *task = &graph->tasks[i];
 

@@ -219,6 +219,7 @@ struct cost_search {
     const struct user_formulas *user;
     struct known_results results;
     const struct op_surroundings *around;
+    uint32_t *plain;         /* by name: 1 + the cost of ops of which nothing else is known; or 0 */
     struct hash_map known;   /* name and details -> cost */
     struct hash_map in_step; /* such a cost and the number of a step -> cost */
     struct op_call call;
@@ -229,6 +230,7 @@ static void cost_search_clear(struct cost_search *search)
     op_call_clear(&search->call);
     hash_map_clear(&search->in_step);
     hash_map_clear(&search->known);
+    free(search->plain);
     known_results_clear(&search->results);
 }
 
@@ -258,11 +260,16 @@ static uint32_t look_up_cost(struct counted_ops *ops, struct cost_search *search
     const struct event *event = &search->trace->host[op];
     uint32_t step = serving_step_of(search->around, op);
     uint32_t cost = ops->cost_count;
+    bool is_plain = event->detail == 0 && step == NO_SERVING_STEP;
 
+    if (is_plain && search->plain[event->name])
+        return search->plain[event->name] - 1;
     if (known_result_of(&search->results, op).shapes == 0)
         cost = hash_map_add(&search->known, pair_key(event->name, event->detail), cost);
     if (cost == ops->cost_count)
         compute_cost(ops, search, op, NO_SERVING_STEP);
+    if (is_plain && !name_answer(&search->results.convolutions, search->trace, event->name))
+        search->plain[event->name] = cost + 1;
     if (step == NO_SERVING_STEP || ops->costs[cost].why != why_no_lengths)
         return cost;
     cost = hash_map_add(&search->in_step, pair_key(cost, step), ops->cost_count);
@@ -369,9 +376,11 @@ static uint32_t *find_last_recomputed(const struct counted_ops *ops, const struc
     return last;
 }
 
+static const char dispatch_mode[] = "PythonDispatchMode";
+
 static bool is_dispatch_mode(const struct trace *trace, uint32_t event)
 {
-    return strcmp(trace_text(trace, trace->host[event].name), "PythonDispatchMode") == 0;
+    return strcmp(trace_text(trace, trace->host[event].name), dispatch_mode) == 0;
 }
 
 /* Inside of it nothing ran but the saving of its inputs. Events inside follow the op directly,
@@ -426,8 +435,11 @@ static bool *counted_ops_find_parents(const struct trace *trace, const uint32_t 
 static void leave_out_cached(struct counted_ops *ops, const struct trace *trace,
                              const struct host_contexts *contexts, const bool *launches)
 {
-    bool *has_children = counted_ops_find_parents(trace, contexts->parents);
+    bool *has_children;
 
+    if (string_pool_find(&trace->strings, dispatch_mode, strlen(dispatch_mode)) == UINT32_MAX)
+        return;
+    has_children = counted_ops_find_parents(trace, contexts->parents);
     for (uint32_t i = 0; i < trace->host_count; i++) {
         uint32_t op = contexts->parents[i];
 
@@ -444,8 +456,11 @@ static void leave_out_cached(struct counted_ops *ops, const struct trace *trace,
 static void mark_doubtful(struct counted_ops *ops, const struct trace *trace,
                           const struct host_contexts *contexts, const bool *launches)
 {
-    uint32_t *last = find_last_recomputed(ops, trace, contexts);
+    uint32_t *last;
 
+    if (!memchr(contexts->phases, PHASE_RECOMPUTE, trace->host_count))
+        return;
+    last = find_last_recomputed(ops, trace, contexts);
     for (uint32_t node = 0; node < trace->host_count; node++) {
         uint32_t op = last[node];
         uint32_t caller = op == NO_EVENT ? NO_EVENT : contexts->parents[op];
@@ -472,6 +487,7 @@ void count_ops(struct counted_ops *ops, const struct trace *trace,
 
     ops->cost_of = large_array_new(count * sizeof *ops->cost_of);
     ops->states = large_array_new(count);
+    search.plain = require_memory(calloc(string_pool_count(&trace->strings), sizeof *search.plain));
     find_known_results(&search.results, trace, contexts);
     look_up_costs(ops, &search);
     cost_search_clear(&search);

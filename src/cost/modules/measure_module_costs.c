@@ -374,13 +374,17 @@ struct phase_cost sum_of_phases(const struct phase_cost phases[PHASE_COUNT])
     return sum;
 }
 
-/* Windows are disjoint and in order. None means the whole trace. */
-static bool is_in_windows(const struct time_window *windows, uint32_t count, int64_t time_ns)
+/* Windows are disjoint and in order. None means the whole trace. *last: the one of the last time,
+ * which is near this one mostly. */
+static bool is_in_windows(const struct time_window *windows, uint32_t count, int64_t time_ns,
+                          uint32_t *last)
 {
-    /* the first window that ends behind the time */
-    uint32_t first = LOWER_BOUND(i, 0, count, windows[i].end_ns <= time_ns);
-
-    return count == 0 || (first < count && windows[first].start_ns <= time_ns);
+    if (count == 0)
+        return true;
+    if (*last == count || windows[*last].end_ns <= time_ns ||
+        (*last > 0 && windows[*last - 1].end_ns > time_ns))
+        *last = LOWER_BOUND(i, 0, count, windows[i].end_ns <= time_ns);
+    return *last < count && windows[*last].start_ns <= time_ns;
 }
 
 static struct module_cost *cost_of_module(struct measurement *work, uint32_t module)
@@ -490,13 +494,14 @@ static void add_optimizer_range(struct measurement *work, uint32_t range)
 static void module_costs_add_host_events(struct measurement *work)
 {
     const struct trace *trace = work->trace;
+    uint32_t last = 0;
 
     for (uint32_t i = 0; i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
         struct phase_cost *to = phase_cost_of(work, i);
 
-        work->is_chosen[i] =
-            is_in_windows(work->options->windows, work->options->window_count, event->start_ns);
+        work->is_chosen[i] = is_in_windows(work->options->windows, work->options->window_count,
+                                           event->start_ns, &last);
         if (!work->is_chosen[i])
             continue;
         if (is_optimizer_range(trace, event))
@@ -552,6 +557,7 @@ static void module_costs_add_device_events(struct measurement *work)
     const struct trace *trace = work->trace;
     const struct time_window *windows =
         work->options->device_windows ? work->options->device_windows : work->options->windows;
+    uint32_t last = 0;
 
     work->costs->has_device = trace->device_count > 0;
     for (uint32_t i = 0; i < trace->device_count; i++) {
@@ -559,7 +565,7 @@ static void module_costs_add_device_events(struct measurement *work)
         uint32_t operator_event = trace_operator_of(trace, i);
         struct phase_cost *to = phase_cost_of(work, trace_origin_of(trace, i));
 
-        if (!is_in_windows(windows, work->options->window_count, event->start_ns))
+        if (!is_in_windows(windows, work->options->window_count, event->start_ns, &last))
             continue;
         to->device_ns += event->duration_ns;
         to->device_events++;

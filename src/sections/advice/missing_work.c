@@ -115,12 +115,14 @@ static bool find_kinds_that_ran(const struct trace *trace, const struct ledger *
                                 bool has_run[COLLECTIVE_KINDS])
 {
     bool is_any = false;
+    uint32_t last = UINT32_MAX; /* names come in runs */
 
     for (uint32_t i = 0; i < trace->device_count; i++) {
         const char *name;
 
-        if (ledger->classes[i] != KERNEL_COMMUNICATION)
+        if (ledger->classes[i] != KERNEL_COMMUNICATION || trace->device[i].name == last)
             continue;
+        last = trace->device[i].name;
         name = trace_text(trace, trace->device[i].name);
         if (!names_kind(name))
             return false;
