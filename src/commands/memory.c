@@ -45,6 +45,7 @@ static const struct option memory_options[] = {
         "with --fit: ranks that ZeRO would divide by (default: those of the run, else 8)"),
     PAGE_OPTIONS_OF(struct memory_settings, format_names,
                     "; of a recorded run also internevo (memory.log and sunbursts)"),
+    CACHE_OPTIONS(struct memory_settings),
     READING_OPTIONS(struct memory_settings),
     {0},
 };
@@ -76,27 +77,36 @@ static bool parse_comparison(struct memory_settings *settings, char ***arguments
     return true;
 }
 
-static bool run_memory(int count, char **arguments, struct error *error)
+static bool memory_with(struct memory_settings *settings, char **arguments, int count,
+                        struct error *error)
 {
-    struct memory_settings settings = {
-        .top = -1, .device = -1, .depth = -1, .rank = -1, .shows_progress = true};
-
-    if (!parse_options(memory_options, &settings, arguments, &count, error) ||
-        !parse_comparison(&settings, &arguments, &count, error))
+    if (!parse_comparison(settings, &arguments, &count, error))
         return false;
     if (count == 0)
         return error_set(error, ERROR_USAGE,
                          "no file given: name the folder of a run that 'flopledger run --memory' "
                          "recorded, or a snapshot that torch.cuda.memory._dump_snapshot wrote");
-    if (settings.page.format == INTERNEVO_FORMAT)
-        return write_internevo_folders(arguments, count, &settings, error);
-    if (!check_output(&settings.page, &(struct output_inputs){arguments, count, {settings.compare}},
-                      error))
+    if (settings->page.format == INTERNEVO_FORMAT)
+        return write_internevo_folders(arguments, count, settings, error);
+    if (!check_output(&settings->page,
+                      &(struct output_inputs){arguments, count, {settings->compare}}, error))
         return false;
-    settings.top = rows_of_page(&settings.page, settings.top, (size_t)count);
-    if (is_about_snapshots(arguments, count, &settings))
-        return print_memory_of_snapshots(arguments, count, &settings, error);
-    return print_memory_of_captures(arguments, count, &settings, error);
+    settings->top = rows_of_page(&settings->page, settings->top, (size_t)count);
+    if (is_about_snapshots(arguments, count, settings))
+        return print_memory_of_snapshots(arguments, count, settings, error);
+    return print_memory_of_captures(arguments, count, settings, error);
+}
+
+static bool run_memory(int count, char **arguments, struct error *error)
+{
+    struct memory_settings settings = {
+        .top = -1, .device = -1, .depth = -1, .rank = -1, .shows_progress = true};
+    struct noted_arguments noted = {arguments, &count, &settings.cache.asked};
+    bool is_done = parse_options_noting(memory_options, &settings, &noted, error) &&
+                   memory_with(&settings, arguments, count, error);
+
+    bytes_clear(&settings.cache.asked);
+    return is_done;
 }
 
 const struct command memory_command = {

@@ -190,8 +190,14 @@ bool print_memory_of_captures(char **paths, int count, const struct memory_setti
         .use = memory_of_capture_describe_rank,
         .context = settings,
     };
+    struct session_question question = {
+        .command = "memory",
+        .of_page = {settings->top, page_has_timeline(&settings->page)},
+        .threads = reading.threads,
+    };
 
     return session_open(&session, paths, count, error) &&
+           session_ask(&session, &settings->cache, &question, error) &&
            session_for_each_rank(&session, &reading, error) &&
            print_session(&session, settings->rank, &settings->page, error);
 }

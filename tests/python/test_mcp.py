@@ -172,12 +172,12 @@ class Answers(unittest.TestCase):
                 trace.write_bytes((GOLDEN / "two_ranks" / rank).read_bytes())
                 time.sleep(0.05)  # what was written this moment is not taken for finished
 
-            def asked(**arguments: Any) -> tuple[Any, list[int]]:
+            def asked(tool: str = "report", **arguments: Any) -> tuple[Any, list[int]]:
                 options = ["--root", folder, "--cache"]
                 with unittest.mock.patch.dict(os.environ, {"XDG_CACHE_HOME": folder}):
                     os.environ.pop("FLOPLEDGER_CACHE", None)
-                    found = content("report", *options, paths=["trace.json"], **arguments)
-                without = content("report", "--root", folder, paths=["trace.json"], **arguments)
+                    found = content(tool, *options, paths=["trace.json"], **arguments)
+                without = content(tool, "--root", folder, paths=["trace.json"], **arguments)
                 self.assertEqual(found, without)
                 return found, sorted(path.stat().st_ino for path in kept.glob("*.answer"))
 
@@ -188,6 +188,11 @@ class Answers(unittest.TestCase):
                 self.assertEqual(asked(**arguments)[1], answers)
             write("rank1.json")
             self.assertNotEqual(asked()[0], first)
+            trace.write_bytes((GOLDEN / "device_memory.json").read_bytes())
+            time.sleep(0.05)
+            answers = asked("memory")[1]
+            self.assertEqual(len(answers), 2)
+            self.assertEqual(asked("memory")[1], answers)
 
     def test_a_damaged_file_is_told(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
