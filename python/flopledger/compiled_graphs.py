@@ -33,7 +33,8 @@ KEYS = {
     "torch._inductor.codecache": "compiled_fx_graph_hash",
     "torch._functorch._aot_autograd.autograd_cache": "autograd_cache_key",
 }
-NOTE = "flopledger_calls_2"  # new with what is noted, for what is in caches
+KERNELS = "torch._inductor.codegen.cpp"
+NOTE = "flopledger_calls_3"  # new with what is noted, for what is in caches
 SCHEMA_VERSION = 1
 PLACES_LENGTH = 20
 
@@ -71,11 +72,15 @@ def note_what_is_compiled(module: ModuleType) -> None:
     if original is None or not all(map(put_places_in_keys, KEYS)):
         return  # another version of torch: its code stays unknown
 
+    bytes_of: dict[str, int] = {}  # of the kernels in C++ of the graph that is compiled
+    unless_strange(note_bytes, importlib.import_module(KERNELS), bytes_of)
+
     def compile_and_note(graph: Any, *arguments: Any, **keywords: Any) -> Any:
+        bytes_of.clear()
         products = unless_strange(WrittenProducts, graph)
         code = original(graph, *arguments, **keywords)
         if products is not None:
-            unless_strange(note_calls, graph, code, products)
+            unless_strange(note_calls, graph, code, products, bytes_of)
         return code
 
     setattr(module, COMPILES, compile_and_note)
@@ -160,7 +165,7 @@ def templates_in(source: str) -> set[str]:
     return {name for name, body in zip(bodies[1::2], bodies[2::2]) if "void kernel(" in body}
 
 
-def note_calls(graph: Any, code: Any, products: WrittenProducts) -> None:
+def note_calls(graph: Any, code: Any, products: WrittenProducts, bytes_of: dict[str, int]) -> None:
     """Calls in the order in which the code makes them."""
     from torch._inductor import debug
 
@@ -174,16 +179,19 @@ def note_calls(graph: Any, code: Any, products: WrittenProducts) -> None:
         written = [
             as_written(node, products.by_matrices) for node in calls_in(node for _, node in origins)
         ]
-        found.append((name, written))
+        found.append((name, written, bytes_of.get(f"{name}:{number}")))
     # A product is computed once, and by a library if one is called for it: a kernel may lay out its matrices.
     counted = {
         node.name
-        for name, origins in found
+        for name, origins, _ in found
         for node in origins
         if operator_of_call(name) != name and short_name(node) in PRODUCTS
     }
     compiled = CompiledGraph(is_backward, counted, templates_in(source), products.sizes)
-    calls = [describe_call(name, origins, compiled) for name, origins in found]
+    calls = [
+        describe_call(name, origins, compiled) | ({} if size is None else {"bytes": size})
+        for name, origins, size in found
+    ]
     if calls:
         setattr(code, NOTE, calls)
 
@@ -367,6 +375,74 @@ def line_of(node: Any) -> str:
 
 def unique(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, texts)))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What a kernel in C++ reads and writes
+
+
+def note_bytes(module: ModuleType, bytes_of: dict[str, int]) -> None:
+    """By the handle that a kernel's call has just been given."""
+    from torch._inductor import debug
+
+    original = module.KernelGroup.call_kernel
+
+    def call_and_note(group: Any, wrapper: Any, name: str) -> Any:
+        size = unless_strange(bytes_of_kernel, group)
+        if size is not None:
+            bytes_of[f"{name}:{debug._inductor_kernel_provenance_debug_handle}"] = size
+        return original(group, wrapper, name)
+
+    module.KernelGroup.call_kernel = call_and_note
+
+
+def bytes_of_kernel(group: Any) -> int | None:
+    """Of each buffer from outside that it reads, and of each that it leaves behind, once; None where that is not known."""
+    from torch._inductor.virtualized import V
+
+    nodes = [node.read_writes for node in group.scheduled_nodes]
+    real = V.graph.scheduler.mutation_real_name
+    written = {access.name for node in nodes for access in node.writes}
+    reads = {access for node in nodes for access in node.reads if access.name not in written}
+    writes = {access for node in nodes for access in node.writes}
+    total = 0
+    for accesses in (reads, writes):
+        by_buffer: dict[str, list[Any]] = {}
+        for access in accesses:
+            argument = argument_of(group.args, real.get(access.name, access.name))
+            if argument is not None:
+                by_buffer.setdefault(argument, []).append(access)
+        for each in by_buffer.values():
+            elements = elements_accessed(each, int(V.graph.get_numel(each[0].name)))
+            if elements is None:
+                return None
+            total += elements * int(V.graph.get_dtype(each[0].name).itemsize)
+    return total
+
+
+def argument_of(arguments: Any, name: str) -> str | None:
+    """What stands in one place goes by one name; None where it lives in registers alone."""
+    for kind in (arguments.inplace_buffers, arguments.output_buffers, arguments.input_buffers):
+        found = getattr(kind.get(name), "inner_name", kind.get(name))
+        if isinstance(found, str):
+            return found
+    return None
+
+
+def elements_accessed(accesses: list[Any], elements: int) -> int | None:
+    """Of a buffer with so many: where it is read in several ways, only all are known. What is read by indices is read once for each
+    of them."""
+    if any(type(each).__name__ != "MemoryDep" for each in accesses):
+        return None
+    by_indices = any(each.is_indirect() for each in accesses)
+    ways = {(str(each.index), tuple(map(int, each.size))): each for each in accesses}
+    most = max(
+        math.prod(map(int, each.size)) if by_indices else int(each.get_numel())
+        for each in ways.values()
+    )
+    if most >= elements and not by_indices:
+        return elements
+    return most if len(ways) == 1 else None
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ class Call:
     op: str
     module: str
     products: dict[str, int] = field(default_factory=dict)  # FLOPs by module, of a kernel
+    bytes: int | None = None
 
 
 @dataclass
@@ -136,6 +137,7 @@ class Case:
                 **self.place(call.module),
                 "aten": ["aten.x"],
                 "lines": ["m.py:1"],
+                "bytes": call.bytes,
                 "flops": (
                     sum(call.products.values()) if self.is_known and "::" not in call.op else None
                 ),
@@ -256,6 +258,23 @@ def compiled_function_of_something_else(case: Case) -> None:
     assert done.returncode == 0, done.stderr
     cost = json.loads(done.stdout)["ranks"][0]["sections"]["module_cost"]
     assert "modules" not in cost["tables"], f"{cost['tables']['modules']}"
+
+
+def bytes_of_kernels(case: Case) -> None:
+    """A row has them where they are known of each of its calls, and with them what it moves in a second."""
+    case.add_products()
+    kernels = [call for call in case.program.calls if "::" not in call.op]
+    for call in kernels:
+        call.bytes = case.program.random.choice([None, 0, 96, 2**40])
+    _, rows = compiled_section(case, case.write())
+    found = {(row["kernel"], row["module"]): row for row in rows if "::" not in row["kernel"]}
+    assert len(found) == len(kernels), f"{found}"
+    for call in kernels:
+        row = found[call.op, call.module]
+        wanted = 3 * call.bytes if call.bytes else None
+        assert row["bytes"] == wanted, f"{row}, not {wanted}"
+        rate = wanted and wanted / (row["time"] / 1e9)
+        assert row["bandwidth"] == rate, f"{row}, not {rate}"
 
 
 def template_without_a_name(case: Case) -> None:
@@ -442,6 +461,7 @@ KINDS: list[Callable[[Case], None]] = [
     compiled_function_of_something_else,
     template_without_a_name,
     kernel_of_unknown_sizes,
+    bytes_of_kernels,
     one_is_missing,
     one_is_too_many,
     another_order,

@@ -7,6 +7,7 @@ small products, one with a module in two places, and a compiled function with a 
 """
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -176,6 +177,20 @@ class Compiled(unittest.TestCase):
                     for row in section["tables"]["kernels"]["rows"]:
                         self.assertRegex(row["lines"], r"^compiled_models\.py:\d+")
                         self.assertRegex(row["operators"], r"aten\.|prims\.")
+
+    def test_kernels_have_bytes(self) -> None:
+        """GELU reads and writes 128 numbers of 4 bytes for each of 64 tokens; the residual reads two times 32, and writes 32."""
+        run = self.recorded("gpt eval compiled")
+        graphs = json.loads(next(run.captures.glob("**/compiled.json")).read_text())["graphs"]
+        calls = [call for graph in graphs for call in graph["calls"] if "::" not in call["op"]]
+        sizes = {re.sub(r"_\d+$", "", call["op"]): call.get("bytes") for call in calls}
+        self.assertEqual(sizes["cpp_fused_gelu_view"], 64 * 2 * 128 * 4)
+        self.assertEqual(sizes["cpp_fused_add_view"], 64 * 3 * 32 * 4)
+        # Tokens, a row for each, the weights of the norm; the normed, mean and deviation.
+        words = 64 * 8 + 64 * 32 * 4 + 2 * 32 * 4
+        self.assertEqual(
+            sizes["cpp_fused_embedding_native_layer_norm"], words + 64 * 32 * 4 + 2 * 64 * 4
+        )
 
     def test_computes_the_same(self) -> None:
         for model in MODELS:

@@ -280,6 +280,8 @@ void count_compiled_calls(const struct compiled_calls *calls, struct counted_ops
 
         if (!call || strstr(call->op, "::") || call->flops < 0)
             continue;
+        if (bytes < 0)
+            bytes = call->bytes;
         if (call->flops > 0)
             (void)matrix_cost(&cost, call->flops / 2, bytes);
         else

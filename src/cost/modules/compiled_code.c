@@ -100,6 +100,7 @@ static void compiled_code_add_graph(struct compiled_code *code, struct arena *ar
             .aten = joined_compiled_texts(arena, json_items_of(call, "aten")),
             .lines = joined_compiled_texts(arena, json_items_of(call, "lines")),
             .flops = json_integer_of(call, "flops", -1),
+            .bytes = json_integer_of(call, "bytes", -1),
             .phase = compiled_phase_of(call)};
         add_compiled_products(added, arena, json_items_of(call, "products"));
     }

@@ -33,6 +33,7 @@ struct compiled_call {
     const char *aten;  /* the operators fused, with commas between */
     const char *lines; /* of the program, likewise */
     int64_t flops;     /* of products that a generated kernel computes itself; -1: not known */
+    int64_t bytes;     /* that a kernel in C++ reads and writes; -1: not known */
     struct compiled_product *products; /* [product_count], whose FLOPs sum to it; 0: of the module
                                         */
     uint32_t product_count;

@@ -170,7 +170,8 @@ static void add_logged_graph(struct compiled_log *log, const char *key)
                                        .place = {"", "", ""},
                                        .aten = logged_nodes(log, call->key),
                                        .lines = logged_lines(log, call),
-                                       .flops = -1};
+                                       .flops = -1,
+                                       .bytes = -1};
 }
 
 /* Broken records are passed over: the log is of a running program, and its last line may be

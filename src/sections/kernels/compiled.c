@@ -7,6 +7,7 @@
 #include "sections/analysis.h"
 #include "sections/tally.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ struct compiled_row {
     uint32_t next; /* of the same call, in another module; NO_VALUE */
     int64_t calls;
     int64_t time_ns;
+    double bytes; /* read and written by all of them; below 0: not known */
 };
 
 struct compiled_view {
@@ -78,10 +80,22 @@ static int compare_compiled_rows(const void *a, const void *b)
     return strcmp(left->call->op, right->call->op);
 }
 
-/* Rows of one call are a list by module: most calls have one. */
-static void add_compiled_row(struct compiled_view *view, const struct compiled_call *call,
-                             uint32_t module, int64_t time_ns)
+/* Of one call; below 0: not known. */
+static double bytes_of_call(const struct module_costs *costs, uint32_t event)
 {
+    const struct counted_ops *counted = &costs->counted;
+
+    return counted->states[event] == OP_COUNTED
+               ? (double)counted->costs[counted->cost_of[event]].bytes
+               : -1;
+}
+
+/* Rows of one call are a list by module: most calls have one. */
+static void add_compiled_row(struct compiled_view *view, size_t event, uint32_t module)
+{
+    const struct compiled_event *found = &view->input->costs->compiled.events[event];
+    const struct compiled_call *call = found->call;
+    double bytes = bytes_of_call(view->input->costs, found->event);
     uint32_t first = hash_map_add(&view->row_of, (uintptr_t)call, view->row_count);
     uint32_t at = first;
 
@@ -96,7 +110,9 @@ static void add_compiled_row(struct compiled_view *view, const struct compiled_c
         }
     }
     view->rows[at].calls++;
-    view->rows[at].time_ns += time_ns;
+    view->rows[at].time_ns += view->time_ns[event];
+    view->rows[at].bytes =
+        bytes < 0 || view->rows[at].bytes < 0 ? -1 : view->rows[at].bytes + bytes;
 }
 
 /* A call without known operators and lines counts in the total only, so that the share that is
@@ -117,7 +133,7 @@ static void collect_compiled_rows(struct compiled_view *view)
         view->known_ns += view->time_ns[i];
         if (module != NO_MODULE)
             view->in_model_ns += view->time_ns[i];
-        add_compiled_row(view, call, module, view->time_ns[i]);
+        add_compiled_row(view, i, module);
     }
     if (view->row_count > 1)
         qsort(view->rows, view->row_count, sizeof *view->rows, compare_compiled_rows);
@@ -167,6 +183,17 @@ static struct value compiled_module_text(struct results *results, const struct c
                          module == NO_MODULE ? "" : view->input->costs->tree.modules[module].name);
 }
 
+/* Nothing where bytes are not known, or no time was seen. */
+static struct value if_moved(const struct compiled_row *row, struct value value)
+{
+    return row->bytes > 0 && row->time_ns > 0 ? value : value_none();
+}
+
+static double compiled_bytes_per_second(const struct compiled_row *row)
+{
+    return row->bytes / ((double)row->time_ns / 1e9);
+}
+
 #define COMPILED_COLUMNS(COLUMN)                                                               \
     COLUMN("kernel", "kernel", UNIT_TEXT, 0, BAR_NONE, compiled_text(results, row->call->op))  \
     COLUMN("calls", "calls", UNIT_COUNT, 3, BAR_NONE, value_count(row->calls))                 \
@@ -175,7 +202,11 @@ static struct value compiled_module_text(struct results *results, const struct c
            compiled_text(results, row->call->aten))                                            \
     COLUMN("lines", "lines", UNIT_TEXT, 1, BAR_NONE, compiled_text(results, row->call->lines)) \
     COLUMN("module", "module", UNIT_TEXT, 0, BAR_NONE,                                         \
-           compiled_module_text(results, view, row->module))
+           compiled_module_text(results, view, row->module))                                   \
+    COLUMN("bytes", "bytes", UNIT_BYTES, 4, BAR_NONE,                                          \
+           if_moved(row, value_bytes(llround(fmin(row->bytes, 9e18)))))                        \
+    COLUMN("bandwidth", "memory", UNIT_BYTES_PER_SECOND, 4, BAR_NONE,                          \
+           if_moved(row, value_bytes_per_second(compiled_bytes_per_second(row))))
 
 static void add_compiled_table(struct results *results, struct section *section,
                                const struct compiled_view *view)

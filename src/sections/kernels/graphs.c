@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of replay time: the rest needs no word. */
+static const double COSTED_ENOUGH = 0.95;
+
 /* Time of kernels of graphs by what is known of it. */
 struct graph_time {
     int64_t device_ns; /* of all work of the device, in graphs or not */
@@ -65,6 +68,21 @@ static const char *captures_text(struct results *results, const struct trace *tr
                                                        graphs->capture_count, path_name(path));
 }
 
+/* With the input that would tell more, where operators are known and their work is not. */
+static const char *costed_or_why(struct results *results, const struct module_costs *costs,
+                                 double share)
+{
+    const struct uncounted_op *most = NULL;
+
+    for (uint32_t i = 0; i < costs->uncounted_count; i++)
+        if (costs->uncounted[i].device_ns > (most ? most->device_ns : 0))
+            most = &costs->uncounted[i];
+    return share >= COSTED_ENOUGH || !most
+               ? "of replay time"
+               : results_format(results, "of replay time; not counted above all %s: %s", most->name,
+                                most->why);
+}
+
 /* Shares are of the replay's time: what graphs are of the device's time is one line of its
  * own. */
 static void add_graph_numbers(struct results *results, struct section *section,
@@ -73,6 +91,7 @@ static void add_graph_numbers(struct results *results, struct section *section,
     const struct graph_replays *graphs = input->trace->graphs;
     struct graph_time time = measure_graph_time(input);
     int64_t known_ns = graphs->fate_ns[GRAPH_ATTRIBUTED] + graphs->fate_ns[GRAPH_WITHOUT_PLACE];
+    struct value costed = share_of_replay(time.costed_ns, graphs->kernel_ns);
 
     const struct number numbers[] = {
         {"launches", "launches of graphs", value_count(graphs->launches), NULL},
@@ -86,8 +105,8 @@ static void add_graph_numbers(struct results *results, struct section *section,
          "of replay time: operator and shapes of the capture"},
         {"attributed_module", "and to their place in the model",
          share_of_replay(graphs->fate_ns[GRAPH_ATTRIBUTED], graphs->kernel_ns), "of replay time"},
-        {"costed", "with FLOPs or bytes", share_of_replay(time.costed_ns, graphs->kernel_ns),
-         "of replay time"},
+        {"costed", "with FLOPs or bytes", costed,
+         costed_or_why(results, input->costs, known_ns > 0 ? costed.real : 1)},
     };
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
