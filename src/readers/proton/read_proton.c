@@ -20,10 +20,9 @@ struct proton_reading {
     const char *without_time; /* what stands there in place of times; NULL: nothing that is known */
 };
 
-/* "ph" excludes arrays of trace events, whose arguments may have such members. */
 bool looks_like_proton(const char *head, size_t length)
 {
-    while (length && strchr(" \t\r\n", *head)) {
+    while (length && memchr(" \t\r\n", *head, 4)) {
         head++;
         length--;
     }
@@ -93,7 +92,6 @@ static void proton_describe_devices(struct call_sums *sums, const struct json_no
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-/* A scope has a device only where all below it ran on one. */
 static void add_to_scope(struct call_sum *scope, const struct call_sum *sum)
 {
     scope->launches += sum->launches;
@@ -111,7 +109,6 @@ static void add_to_scope(struct call_sum *scope, const struct call_sum *sum)
         scope->device = SIZE_MAX;
 }
 
-/* What has a time of its own is a kernel, all else a scope. */
 static struct call_sum own_sum(struct proton_reading *reading, const struct json_node *node)
 {
     static const char *const keys[SUM_WIDTHS] = {"flops8", "flops16", "flops32", "flops64",
@@ -139,9 +136,7 @@ static struct call_sum own_sum(struct proton_reading *reading, const struct json
     return sum;
 }
 
-/* Without recursion: each node that is looked at waits behind those around it. `waiting` holds
- * for each open scope the sibling that comes next, so its depth is that of the tree, and sums go
- * up when a scope closes: each node is added to its parent once. O(nodes). */
+/* Without recursion: each node that is looked at waits behind those around it. */
 static void proton_add_tree(struct proton_reading *reading, const struct json_node *root)
 {
     struct call_sums *sums = reading->sums;
