@@ -178,6 +178,7 @@ static bool record_and_show(struct attachment *attachment, struct arena *arena,
     return !settings->shows_report || show_attached(arena, capture, settings, error);
 }
 
+/* --job is enough without a number: processes of the job are found by their environment. */
 static bool run_attach(int count, char **arguments, struct error *error)
 {
     SCOPED(arena) arena = {0};

@@ -139,6 +139,8 @@ static bool resolve_device(struct peak_settings *peaks, const struct device_opti
 
 const char step_time_accepted[] = "a time of more than 0 (1.23s, 850ms, 1.23)";
 
+/* A number alone is in seconds. Below a nanosecond there is no step, and from 1e18 ns (31
+ * years) on none either: such text has another unit than its writer thinks. */
 bool parse_step_time(const char *text, void *field)
 {
     static const struct {

@@ -140,6 +140,8 @@ static void write_block(FILE *output, const char *text, int width)
     write_wrapped(output, text, (struct text_margins){.column = 2, .indent = 2, .width = width});
 }
 
+/* Written from the table that options are parsed by; the man page and the completions are made
+ * from the same one, so that none of them falls behind. */
 void write_command_help(FILE *output, const struct command *command, int width)
 {
     bool has_options = command->options && command->options[0].name;

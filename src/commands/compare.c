@@ -77,6 +77,7 @@ static bool compare_run_with(struct compare_settings *settings, char **operands,
                                      : compare_two_runs(operands, &wanted, error);
 }
 
+/* The work is a function of its own, so that what the options hold is freed however it ends. */
 static bool run_compare(int count, char **arguments, struct error *error)
 {
     struct compare_settings settings = {

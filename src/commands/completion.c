@@ -70,6 +70,8 @@ static void write_bash_values(FILE *output, const struct option *options)
     }
 }
 
+/* Values of the option before the cursor come first (the inner case returns); then options,
+ * but only for a word that begins with a dash, so that plain words stay files. */
 static void write_bash_command(FILE *output, const struct command *command)
 {
     fprintf(output, "    %s)\n        case $before in\n", command->name);
@@ -165,6 +167,8 @@ static void write_zsh_command(FILE *output, const struct command *command)
     fputs("        ;;\n", output);
 }
 
+/* _arguments counts from the first word: the program's own name is shifted away, so that the
+ * command stands there. */
 static void write_zsh(FILE *output)
 {
     fputs("#compdef flopledger\n"
@@ -215,6 +219,8 @@ static void write_fish_option(FILE *output, const struct command *command,
     fputs("'\n", output);
 }
 
+/* fish has no function per command as the others have: each option says by a condition which
+ * command it is of. -f keeps file names out where a command is expected. */
 static void write_fish(FILE *output)
 {
     fputs("# fish completion of flopledger, written by 'flopledger completion fish'\n", output);

@@ -33,6 +33,7 @@ static const struct option digest_options[] = {
     {0},
 };
 
+/* Behind a redirection a full disk shows only when the stream is flushed. */
 static bool digest_write_bytes(const struct bytes *writer, const char *path, struct error *error)
 {
     SCOPED(output_file) file = {0};
@@ -86,6 +87,7 @@ static bool digest_with(struct digest_settings *settings, char **operands, int c
     return !session_prints(&session) || write_digests(&session, settings->output, error);
 }
 
+/* Options may hold memory (paths, rates): freed here, whether or not the work succeeded. */
 static bool run_digest(int count, char **arguments, struct error *error)
 {
     struct digest_settings settings = {.attribution = ATTRIBUTION_DEFAULTS, .shows_progress = true};

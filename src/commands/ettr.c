@@ -101,6 +101,8 @@ static bool print_or_export(struct results *results, const struct ettr_settings 
                               : print_page(results, &settings->page, error);
 }
 
+/* An export is for programs and has all rows. What of the logs could not be read is told
+ * behind the page, not in place of it. */
 static bool print_job(char **paths, int count, const struct ettr_settings *settings,
                       const struct log_pattern *pattern, struct error *error)
 {
@@ -121,6 +123,7 @@ static bool print_job(char **paths, int count, const struct ettr_settings *setti
            print_or_export(&results, settings, error) && check_job_reading(&reading, error);
 }
 
+/* Whether the output may be written is asked before logs are read: they may be gigabytes. */
 static bool run_ettr(int count, char **arguments, struct error *error)
 {
     struct ettr_settings settings = {.top = 50, .export = -1, .shows_progress = true};

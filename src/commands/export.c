@@ -48,6 +48,8 @@ static const struct option export_options[] = {
 
 /* ---- which format ---------------------------------------------------------------------------- */
 
+/* Parquet and Arrow are written by the Python package, so no table of this program has their
+ * names; a user need not know that. */
 static bool no_such_format(const char *name, struct error *error)
 {
     const struct export_format *const *all = all_exports();
@@ -123,6 +125,8 @@ static bool export_files(struct session *session, const struct export_format *fo
            session_check(session, error);
 }
 
+/* These formats hold the trace itself with tracks added, so they are made from the files, not
+ * from results. */
 static bool export_traces(const struct session *session, const struct export_format *format,
                           const struct export_settings *settings, struct error *error)
 {

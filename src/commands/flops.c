@@ -124,6 +124,7 @@ static bool check_model_options(const struct flops_settings *settings, int opera
     return true;
 }
 
+/* --model counts a config.json and reads no trace, so it goes before a session is opened. */
 static bool flops_with(struct flops_settings *settings, char **operands, int count,
                        struct error *error)
 {
@@ -155,6 +156,8 @@ static bool flops_with(struct flops_settings *settings, char **operands, int cou
     return is_done;
 }
 
+/* The arguments are noted as they are parsed: they are part of the question by which an answer
+ * is found again. */
 static bool run_flops(int count, char **arguments, struct error *error)
 {
     struct flops_settings settings = {.steps = {INT64_MIN, INT64_MAX},

@@ -52,6 +52,8 @@ static bool describe(struct results *results, const struct trace *trace, const v
     return true;
 }
 
+/* An inspection shows what is in a file, not what it means: arguments of events need not be
+ * kept, which spares memory with the largest files, where it is asked for first. */
 static bool inspect_with(struct inspect_settings *settings, char **operands, int count,
                          struct error *error)
 {

@@ -90,6 +90,8 @@ static void write_exit_codes(FILE *output)
     }
 }
 
+/* Upper case by ASCII alone: toupper follows the locale, and a page must not depend on who
+ * built it. */
 static void man_write_head(FILE *output, const char *page, const char *summary)
 {
     char upper[64];

@@ -97,6 +97,7 @@ static bool memory_with(struct memory_settings *settings, char **arguments, int 
     return print_memory_of_captures(arguments, count, settings, error);
 }
 
+/* See run_flops: the question is noted with its arguments, in the order of the command line. */
 static bool run_memory(int count, char **arguments, struct error *error)
 {
     struct memory_settings settings = {

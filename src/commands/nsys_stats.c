@@ -49,6 +49,7 @@ static bool check_database(const struct nsys_database *database, struct error *e
     return true;
 }
 
+/* Damage of a database shows only as its rows are read, so it is told behind the reports. */
 static bool nsys_stats_print_reports(struct nsys_database *database,
                                      const struct chosen_stats *chosen,
                                      const struct nsys_stats_settings *settings,

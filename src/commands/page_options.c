@@ -9,6 +9,8 @@
 
 const char html_output_accepted[] = "the name of a file";
 
+/* --html FILE is --format html --output FILE in one; the option's name is kept, so that a
+ * message about the file names what was typed. */
 bool parse_html_output(const char *text, void *field)
 {
     struct page_settings *settings = field;

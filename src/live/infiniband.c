@@ -83,6 +83,7 @@ static void sample_device(const char *root, const char *device, struct live_samp
         closedir(ports);
 }
 
+/* Listed anew at each sample: an adapter may come, and a port go down, while a job runs. */
 static void sample_infiniband(void *state, const char *root, struct live_samples *samples)
 {
     struct dirent *device;

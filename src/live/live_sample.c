@@ -74,6 +74,8 @@ const struct live_sample *live_find(const struct live_samples *samples, const ch
     return NULL;
 }
 
+/* By family and labels, not by place: between two samples of one source rows come and go, as
+ * devices and processes do. */
 const struct live_sample *live_find_same(const struct live_samples *samples,
                                          const struct live_sample *like)
 {

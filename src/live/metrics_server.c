@@ -38,6 +38,7 @@ static void metrics_text_write_value(FILE *output, double value)
         fprintf(output, "%.15g", value);
 }
 
+/* OpenMetrics: samples of a counter end in _total, the name of its family does not. */
 static void metrics_text_write_sample(FILE *output, const struct live_sample *sample)
 {
     fputs(sample->family->name, output);

@@ -200,6 +200,8 @@ static void sample_temperature(const struct nvml_api *api, struct gpu *gpu,
         nvml_add(samples, &temperature, gpu, degrees);
 }
 
+/* Drivers and boards have some of these and not others, each by itself. NVML counts in
+ * milliwatts and millijoules; a metric's unit is the base one. */
 static void sample_power(const struct nvml_api *api, struct gpu *gpu, struct live_samples *samples)
 {
     unsigned long long millijoules;

@@ -211,6 +211,8 @@ static void add_status(struct live_samples *samples, const struct ras_status *st
              (struct live_label){"state", "dead"}, (struct live_label){0});
 }
 
+/* Asking RAS may take seconds, so a thread of its own does; here only its newest answer is
+ * taken. */
 void ras_watch_sample(struct ras_watch *watch, struct live_samples *samples)
 {
     pthread_mutex_lock(&watch->lock);

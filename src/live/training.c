@@ -188,6 +188,7 @@ static void training_add(struct live_samples *samples, const struct live_family 
     live_add(samples, family, value, (struct live_label){"rank", rank}, (struct live_label){0});
 }
 
+/* What was never told is left out, not zero: a dashboard would draw the zero as a fall. */
 static void sample_totals(struct live_samples *samples, const struct rank_progress *progress,
                           const char *rank)
 {
@@ -257,6 +258,8 @@ static void sample_rank(struct live_samples *samples, const struct job_record *r
     sample_energy(samples, progress, label.text);
 }
 
+/* The newest record of each rank: one that was restarted has left an older one behind, which
+ * would be a second sample of the same labels. */
 void sample_training(struct live_samples *samples, const struct job_records *records,
                      int64_t ideal_step_ns)
 {

@@ -54,6 +54,7 @@ static size_t length_of_cut(const char *text, size_t bytes_max)
     return length;
 }
 
+/* The ellipsis tells the agent that there is more to ask for. */
 static void copy_cut_text(struct json_writer *writer, const char *key, const char *text,
                           size_t bytes_max)
 {
@@ -368,6 +369,8 @@ static void write_whole(struct json_writer *writer, const struct part *part,
     json_end_object(writer);
 }
 
+/* An agent that guessed a name gets those that are there, so that its next question can be
+ * right. */
 static bool write_section(struct json_writer *writer, const struct json_node *report,
                           const struct mcp_wanted *wanted, struct error *error)
 {

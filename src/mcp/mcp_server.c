@@ -327,6 +327,8 @@ static void answer_templates_list(const struct json_node *id, FILE *output)
     end_answer(&writer);
 }
 
+/* The pages are packed as one block and unpacked as one: an agent reads few of them, and
+ * holding them all would cost every session. */
 static void write_resource(FILE *output, const struct json_node *id, const char *uri,
                            const struct packed_file *file)
 {
@@ -347,6 +349,7 @@ static void write_resource(FILE *output, const struct json_node *id, const char 
     free(all);
 }
 
+/* -32002 is the code that the protocol has for a resource that is not there. */
 static void answer_resources_read(const struct json_node *id, const struct json_node *parameters,
                                   FILE *output)
 {
@@ -458,6 +461,8 @@ static void answer_tools_call(const struct mcp_server *server, const struct json
 
 /* ---- the server ----------------------------------------------------------------------------- */
 
+/* A method that is not known gets an error, not silence: a client waits for an answer to each
+ * id. */
 static void answer_request(const struct mcp_server *server, const char *method,
                            const struct json_node *id, const struct json_node *parameters,
                            FILE *output)
@@ -530,6 +535,8 @@ static ssize_t read_message(FILE *input, char *message)
     return is_too_long ? -2 : (ssize_t)length;
 }
 
+/* A message that is longer than the room cannot be read for its id, so its answer has none.
+ * Lines that hold a carriage return alone come from clients that end lines as Windows does. */
 void mcp_serve(const struct mcp_server *server, FILE *input, FILE *output)
 {
     char *message = array_resize(NULL, MESSAGE_BYTES_MAX, 1);

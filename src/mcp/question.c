@@ -150,6 +150,8 @@ static void write_schema(struct json_writer *writer, const struct mcp_tool *tool
     json_end_object(writer);
 }
 
+/* The hints are promises: no question writes a file, and none asks anything beyond this
+ * machine. */
 void mcp_write_tools(struct json_writer *writer)
 {
     json_begin_array(writer, "tools", JSON_ON_ONE_LINE);
@@ -219,6 +221,7 @@ static const struct parameter *parameter_named(const struct mcp_tool *tool, cons
     return NULL;
 }
 
+/* The schema says the same, but a client need not hold its model to it. */
 static bool fits_kind(const struct parameter *parameter, const struct json_node *value)
 {
     size_t count = 0;
@@ -302,6 +305,7 @@ static bool parse_id(const char *given, struct arena *arena, struct mcp_wanted *
     return error_set(error, ERROR_USAGE, "'%.512s' is no id of a row or finding", given);
 }
 
+/* An id names section, table and row at once, so what else was given is not looked at. */
 static bool parse_wanted(const struct mcp_tool *tool, const struct json_node *arguments,
                          struct arena *arena, struct mcp_wanted *wanted, struct error *error)
 {

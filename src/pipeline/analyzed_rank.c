@@ -126,6 +126,7 @@ struct replay_model *analyzed_rank_replay(struct analyzed_rank *analyzed)
     return analyzed->has_replay ? &analyzed->simulation : NULL;
 }
 
+/* From the top down: each of these points into those that are cleared after it. */
 void analyzed_rank_clear(struct analyzed_rank *analyzed)
 {
     replay_model_clear(&analyzed->simulation);

@@ -310,6 +310,8 @@ static int capture_run_by_time(const void *a, const void *b)
            (first.st_mtim.tv_nsec < second.st_mtim.tv_nsec);
 }
 
+/* glob sorts by name; what was recorded last must stand last, as it is the one that is shown
+ * where one is wanted. */
 static void capture_run_add_traces(struct capture_content *content, struct arena *arena,
                                    glob_t *found, bool is_newest_alone)
 {
@@ -437,6 +439,8 @@ const char *look_for_python_package(struct arena *arena)
     return start;
 }
 
+/* Beside the program first: a package that was installed with it, and may have been changed by
+ * its user. The packed copy is for a program that was copied alone. */
 const char *find_python_package(struct arena *arena, struct error *error)
 {
     const char *start = look_for_python_package(arena);

@@ -89,6 +89,8 @@ static int compare_ranks_read(const void *a, const void *b)
     return strcmp(left->profile->file, right->profile->file);
 }
 
+/* Ranks come as threads finish. Sums of real numbers depend on their order, so they are sorted
+ * before they are joined: the same runs give the same bytes each time. */
 static void join_ranks(struct run_profile *run, struct rank_profiles *profiles)
 {
     struct run_profile **ranks =
@@ -168,6 +170,7 @@ static void two_runs_clear(struct two_runs *runs)
     run_profile_clear(&runs->b);
 }
 
+/* What failed in either run counts in the exit; the message is that of the first that failed. */
 static bool read_both(struct two_runs *runs, struct results *results, char **operands,
                       const struct comparison_report *wanted, struct error *error)
 {
@@ -211,6 +214,7 @@ static const char *const state_words[] = {[CONDITION_NOT_MET] = "not met",
                                           [CONDITION_MET] = "met",
                                           [CONDITION_UNDECIDED] = "can't be told"};
 
+/* The table has all conditions; the exit tells of one, the first of each state. */
 static bool add_condition(struct condition_check *check, struct table *table, const char *text,
                           struct error *error)
 {
@@ -318,6 +322,8 @@ static bool compare_one_with_plan(struct results *results, const struct trace *t
     return true;
 }
 
+/* A plan has no steps and therefore no noise: nothing of it can be called significant, and no
+ * condition be decided. */
 bool compare_with_plan(char **operands, const struct comparison_report *wanted, struct error *error)
 {
     struct planned_comparison comparison = {.attribution = wanted->attribution};

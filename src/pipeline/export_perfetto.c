@@ -51,6 +51,7 @@ static bool write_part(struct perfetto_file *file, const struct trace_source *so
     return true;
 }
 
+/* Several files in one: their tracks need a name before them, unless a single rank was chosen. */
 static bool write_sources(struct perfetto_file *file, const struct input_files *files,
                           struct error *error)
 {

@@ -87,6 +87,7 @@ static bool file_kind_ends_with(const char *text, const char *end)
     return length > strlen(end) && strcmp(text + length - strlen(end), end) == 0;
 }
 
+/* No first bytes tell a log: it is one where a known line stands in it. */
 static bool file_kind_is_log(const char *path)
 {
     SCOPED(input_stream) input = {0};
@@ -232,6 +233,8 @@ static bool explain_folder(const char *path, const char *command, struct error *
     return is_explained;
 }
 
+/* Called after a command failed on the file, so that reading it once more costs nobody who
+ * made no mistake. */
 bool explain_file_kind(const char *path, const char *command, struct error *error)
 {
     const struct file_kind *kind = NULL;

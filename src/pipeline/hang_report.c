@@ -59,6 +59,8 @@ static int dump_files_is_no_hidden_file(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
+/* versionsort: rank 10 comes behind rank 9. Other files are passed over, since logs stand in
+ * such folders too; no dump at all is an error. */
 static bool dump_files_add_folder(struct dump_files *files, const char *folder, struct error *error)
 {
     struct dirent **entries = NULL;
@@ -242,6 +244,8 @@ static void hang_describe_job(struct results *results, const struct flight_dumps
     rank_add_section(results, page, describe_flight_ranks(results, &view));
 }
 
+/* What was read is shown before what was not is told: half of the dumps may name the rank that
+ * all wait for. */
 static bool print_hang(const struct dump_files *files, const struct hang_report *wanted,
                        struct error *error)
 {

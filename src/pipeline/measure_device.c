@@ -63,6 +63,7 @@ static bool write_rates(const char *path, const char *kind, struct error *error)
            error_set(error, ERROR_FAILURE, "the measuring ended with exit status %d", status);
 }
 
+/* The page shows what is read back from the file, which is what later reports will use. */
 bool measure_device(struct results *results, const char *path, const char *kind,
                     struct error *error)
 {

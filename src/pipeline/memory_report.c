@@ -272,6 +272,8 @@ static void memory_of_snapshot_add_section(struct results *results, struct rank_
         rank_add_section(results, rank, section);
 }
 
+/* In the order of what a snapshot is looked at for: why memory ran out, what held it at the
+ * peak, and only then how it grew. */
 static void describe_device(struct results *results, const struct snapshot_view *view,
                             const char *path, bool has_timeline)
 {

@@ -123,6 +123,8 @@ static void module_report_add_batch(struct results *results, struct section *sec
                  rounded_mean(sum->samples, sum->micro_batches));
 }
 
+/* DeepSpeed's text prints its settings in its head, those left at their defaults too: they are
+ * facts for that form alone. */
 static void module_report_add_facts(struct results *results, struct section *section,
                                     const struct module_report *wanted,
                                     const struct chosen_steps *chosen,

@@ -77,6 +77,8 @@ static bool load_library(struct mpi_calls *calls, struct error *error)
     return true;
 }
 
+/* MPI is loaded while the program runs, and only where mpirun started it: neither building nor
+ * running needs it otherwise. */
 bool mpi_world_join(struct mpi_world *world, struct error *error)
 {
     struct mpi_calls *calls;

@@ -207,6 +207,7 @@ static bool show_page(const struct results *results, const struct page_settings 
     return page_write_page(pager.stream ? pager.stream : stdout, stdout, results, settings, error);
 }
 
+/* A file gets its name when it is whole (see output_file): no program finds half a page. */
 bool print_page(const struct results *results, const struct page_settings *settings,
                 struct error *error)
 {
@@ -231,6 +232,8 @@ struct output_place place_of_page(const struct page_settings *settings, const ch
     };
 }
 
+/* Before anything is read: a section that does not exist shall not cost the minutes of a large
+ * trace. */
 bool check_output(const struct page_settings *settings, const struct output_inputs *inputs,
                   struct error *error)
 {

@@ -119,6 +119,9 @@ static void pipeline_timings_begin(struct timings_reading *reading)
     reading->category = pipeline_timings_text_of(reading, "pipeline");
 }
 
+/* Timers write few numbers per pass, so the file is small enough for a tree in memory. Where
+ * compression broke behind the last value, or more follows it, what was read still counts and
+ * the ending is told. */
 static bool read_timings(struct trace *trace, struct input_stream *input,
                          const struct read_options *options, struct error *error)
 {

@@ -47,6 +47,8 @@ static bool parse_process(long *pid, const char *text, struct error *error)
 
 /* ---- jobs ----------------------------------------------------------------------------------- */
 
+/* By the environment of the process, which its children inherit: our own variable, Slurm's id
+ * and name, and torchrun's --rdzv-id. */
 static bool is_of_job(struct arena *arena, long pid, const char *job)
 {
     static const char *const variables[] = {"FLOPLEDGER_JOB", "SLURM_JOB_ID", "SLURM_JOB_NAME",

@@ -54,6 +54,8 @@ static bool write_text_file(const char *folder, const char *name, const char *te
     return is_written;
 }
 
+/* A copy, not a move: the two ends may lie on different file systems (a container's, the
+ * host's). */
 static bool copy_file(const char *from, const char *to)
 {
     struct error ignored;
@@ -158,6 +160,8 @@ static bool is_left_behind(int folder)
     return is_left;
 }
 
+/* The place is writable by all. O_NOFOLLOW: a link that somebody put there under our name must
+ * not lead the removal elsewhere; O_NONBLOCK: nor may a pipe of that name block us. */
 static void remove_left_folders(const char *place)
 {
     glob_t found;
@@ -458,6 +462,8 @@ static struct {
     bool has_failed;
 } collecting;
 
+/* nftw hands on no context, hence `collecting` of the file. An answer other than zero ends the
+ * walk. */
 static int copy_captured_entry(const char *path, const struct stat *about, int kind,
                                struct FTW *place)
 {

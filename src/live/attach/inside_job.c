@@ -89,6 +89,8 @@ static void note_room(void *context, uint64_t address)
     inside_folder_note_room(&process->folder, address, process->sent);
 }
 
+/* Counted before it is sent, and taken back only where no call was made: a text whose call was
+ * made may run later, even if we hear no more of it. */
 static bool send_text(struct inside_process *process, struct error *error)
 {
     process->sent++;

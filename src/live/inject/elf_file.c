@@ -89,6 +89,8 @@ bool elf_file_open(struct elf_file *file, const char *path)
     return false;
 }
 
+/* munmap wants what mmap gave, without const; the union takes it away without a cast that the
+ * compiler warns of. */
 void elf_file_clear(struct elf_file *file)
 {
     union {

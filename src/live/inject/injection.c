@@ -246,6 +246,8 @@ bool injection_process_is_stopped(long pid)
     return process_state_read(&state, pid) && state.letter == 'T';
 }
 
+/* A process that is being killed is there for some milliseconds more, and calls into it fail
+ * meanwhile: the wait tells that end from a failure of ours. */
 bool injection_process_has_ended(long pid)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
@@ -299,6 +301,7 @@ static bool may_hold_lock(const void *context, uint64_t address)
            strstr(region->path, "libpthread") != NULL || strstr(region->path, "/ld-") != NULL;
 }
 
+/* Whether it has ended is asked first: every other failure may follow from that one. */
 static bool injection_tell_end(const struct injection *injection, enum traced_end end,
                                const char *what, struct error *error)
 {
@@ -544,6 +547,8 @@ static void close_if_open(int descriptor)
         close(descriptor);
 }
 
+/* /tmp is writable by all: no link is followed, and no pipe blocks. A file whose head is not
+ * whole has no owner left, and goes too. */
 static void remove_left_stacks(struct injection *injection, struct arena *arena)
 {
     glob_t found;
@@ -577,6 +582,8 @@ bool injection_make_room(struct injection *injection, struct arena *arena,
 
 enum { STACKS_BYTES_MAX = 256 << 10 };
 
+/* For functions that may be called wherever a thread was stopped: those that only enter the
+ * kernel, and the one that is made for signal handlers. */
 static bool call_any_time(struct injection *injection, uint64_t function,
                           const uint64_t arguments[3], const char *what, struct error *error)
 {
@@ -628,6 +635,8 @@ struct stacks_file {
     int descriptor;
 };
 
+/* Fields of fixed width: who finds the file left behind reads them without lengths to trust.
+ * When the process began tells it from a later one of the same number. */
 static void write_stacks_head(void *context, uint64_t room)
 {
     const struct stacks_file *file = context;

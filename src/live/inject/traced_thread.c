@@ -55,6 +55,7 @@ static uint64_t capabilities_of(long pid, const char *set)
     return strtoull(value, NULL, 16);
 }
 
+/* -1: a kernel without Yama, which has no such limit. */
 static int yama_scope(void)
 {
     FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");

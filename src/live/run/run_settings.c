@@ -288,6 +288,7 @@ static bool run_settings_take_block(struct config_reading *reading, const struct
     return true;
 }
 
+/* A limit, and no size asked for: the path may name a pipe, or a file that grows. */
 static char *run_settings_read_whole(const char *path, size_t *length, struct error *error)
 {
     FILE *file = fopen(path, "re");

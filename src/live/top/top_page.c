@@ -125,6 +125,8 @@ static const struct text_column rank_columns[] = {
 
 enum { RANK_COLUMNS = sizeof rank_columns / sizeof *rank_columns };
 
+/* A median: one slow step (a checkpoint, an evaluation) shall not change the figure that a
+ * rank is watched by. */
 static void top_page_fill_rank(struct arena *arena, const struct top_view *view,
                                const struct job_record *record, struct text_cell *cells)
 {

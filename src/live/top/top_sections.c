@@ -90,6 +90,8 @@ static const char *gpu_plain(struct arena *arena, const struct live_sample *samp
     return sample ? top_text(arena, "%.0f %s", sample->value / unit, name) : unknown;
 }
 
+/* "nothing" is said only where the driver told of reasons at all and none holds; without them
+ * it is not known. */
 static const char *slow_reasons(struct arena *arena, const struct top_view *view, const char *gpu)
 {
     const char *reasons = "";

@@ -337,6 +337,8 @@ static void write_modules(const struct writing *work)
     module_slices_clear(&slices);
 }
 
+/* The ledger's process stands above those of the trace, whose places begin at 0. Marks carry
+ * their own category, by which a second export leaves them out. */
 void chrome_write_tracks(FILE *output, const struct chrome_source *source,
                          const struct chrome_place *place, const char *category)
 {

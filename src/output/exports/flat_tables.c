@@ -8,6 +8,7 @@
 const struct flat_column flat_lead_columns[FLAT_LEAD_COUNT] = {
     {"trace", UNIT_COUNT}, {"rank", UNIT_COUNT}, {"row", UNIT_COUNT}, {"depth", UNIT_COUNT}};
 
+/* A column of a file has no other place for its unit than its name. */
 static const char *unit_suffix(enum unit unit)
 {
     switch (unit) {

@@ -251,6 +251,8 @@ static void flat_facts_add_section(struct fact_tables *facts, const struct secti
         add_unknown_cells(facts, section, section->tables[i], trace);
 }
 
+/* A cell of a file has no room for the reason why it is empty: reasons are rows of a table of
+ * their own. */
 static void open_tables(struct fact_tables *facts, struct flat_tables *flat)
 {
     facts->numbers =

@@ -44,6 +44,7 @@ static bool jsonl_has_steps(const struct results *results)
     return false;
 }
 
+/* JSON knows neither NaN nor infinity, and integers stay exact: times are in nanoseconds. */
 static void jsonl_write_cell(struct json_writer *json, const char *key, const struct value *cell)
 {
     if (cell->unit == UNIT_TEXT)
@@ -79,6 +80,8 @@ static void jsonl_write_rows(FILE *output, const struct results *results)
     }
 }
 
+/* With steps a line is a step, which is what a dashboard plots; results without steps (of a
+ * job, of memory) have their rows as lines. */
 static bool write_jsonl(FILE *output, const struct export_content *content, struct error *error)
 {
     const struct results *results = content->results;

@@ -236,6 +236,8 @@ static void add_details(struct packet_writer *writer, const struct event_detail 
 
 /* ---- events --------------------------------------------------------------------------------- */
 
+/* The categories of torch.profiler's own traces, so that what reads those knows the kinds in
+ * this one, our own reader included. */
 static const char *category_of_event(const struct packet_writer *writer, const struct event *event)
 {
     static const char *const categories[EVENT_KIND_COUNT] = {
@@ -520,6 +522,8 @@ static void write_ledger(struct packet_writer *writer, const struct ledger *ledg
 
 /* ---- what the run was ----------------------------------------------------------------------- */
 
+/* Devices of which the trace tells itself; what was concluded about others is concluded again
+ * by who reads the copy. */
 static void header_add_devices(struct packet_writer *writer)
 {
     const struct trace *trace = writer->trace;

@@ -245,6 +245,7 @@ static void write_step_times(FILE *output, const struct results *results)
     }
 }
 
+/* No sum over findings: they may overlap. */
 static void prometheus_write_advice(FILE *output, const struct results *results)
 {
     struct metric_output metric = {
@@ -371,6 +372,7 @@ static void write_job_step_times(FILE *output, const struct results *results)
         }
 }
 
+/* Seconds are the base unit of Prometheus, hence the 3600 for what is counted in device-hours. */
 static void prometheus_write_job(FILE *output, const struct results *results)
 {
     static const struct job_table tables[] = {

@@ -78,6 +78,7 @@ static void make_text_tensor(struct bytes *tensor, const struct bytes *text)
     protobuf_bytes(tensor, TENSOR_STRINGS, text->bytes, text->length);
 }
 
+/* TensorBoard takes a text as a tensor of strings with one dimension. */
 void summary_add_text(struct bytes *summary, const char *tag, const char *text)
 {
     const struct value_reader reader = {.plugin = "text", .data_class = CLASS_TENSOR};

@@ -490,6 +490,8 @@ static const char *element_type_of(int64_t number)
     return number >= 0 && number < (int64_t)(sizeof types / sizeof *types) ? types[number] : "";
 }
 
+/* A whole collective runs on no one stream: it gets a lane by the name of its group, so that
+ * those of two groups may lie beside each other. */
 static void ascend_read_collectives(struct ascend_reading *reading)
 {
     static const char *const columns[] = {"startNs",   "endNs",        "opName",

@@ -201,7 +201,8 @@ static bool is_list_of_entries(const struct pickle_tree *tree)
 }
 
 /* A dump is taken whole or not: half of its entries would make a rank seem to lack
- * collectives. */
+ * collectives. A bare list of entries has no field for its version, and is read as the first
+ * one's. */
 bool add_flight_dump(struct flight_dumps *dumps, const struct pickle_tree *tree, const char *path,
                      uint32_t rank, struct error *error)
 {

@@ -89,6 +89,8 @@ static void read_parallel_sizes(struct log_reading *reading, struct log_text lin
     job_add(reading->job, &event);
 }
 
+/* Lines of steps are nearly all there are, so they are tried first. A checkpoint's number
+ * stands in quotes in some versions, behind "batch count:". */
 static enum log_line_use internevo_log_lines_read_line(struct log_reading *reading,
                                                        struct log_text line)
 {

@@ -268,7 +268,9 @@ static bool parse_syslog(struct log_text *text, struct log_time *time)
     return true;
 }
 
-/* "Thu Jul 31 09:48:56 UTC 2025", "Fri Oct 11 04:27:13 PM UTC 2024" */
+/* "Thu Jul 31 09:48:56 UTC 2025", "Fri Oct 11 04:27:13 PM UTC 2024" What `date` prints, also
+ * with a clock of 12 hours. Of zones only UTC and GMT are one place for sure (CST is three), all
+ * others count as local. */
 static bool parse_date_command(struct log_text *text, struct log_time *time)
 {
     static const char days[] = "MonTueWedThuFriSatSun";

@@ -197,6 +197,7 @@ static void nvtx_gpu_proj_sum_fill_rows(struct stats_table *table, struct projec
     large_array_free(parents);
 }
 
+/* All three kinds of work: a range may have launched copies alone. */
 static bool nvtx_gpu_proj_sum_fill(struct stats_table *table, struct nsys_database *database,
                                    enum kernel_name_form form, struct error *error)
 {

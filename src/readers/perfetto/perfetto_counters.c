@@ -123,7 +123,8 @@ static uint32_t text_of_counter(struct perfetto_reading *reading, uint32_t strin
     return *text ? string_pool_add(&reading->builder.strings, text, strlen(text)) : 0;
 }
 
-/* A GpuCounter: counter_id 1, int_value 2 or double_value 3. */
+/* A GpuCounter: counter_id 1, int_value 2 or double_value 3. A sample begins as NaN, so that one
+ * without a value is set aside like one that is no number. */
 static void read_counter(struct perfetto_reading *reading, const struct counter_packet *packet,
                          struct proto_bytes message)
 {

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Without recorded shapes nothing tells how large the scores are, so such an op is none of
+ * them. */
 static bool parse_op(struct op_call *parsed, const struct trace *trace, uint32_t op)
 {
     const struct event *event = &trace->host[op];
@@ -127,6 +129,8 @@ enum score_use score_use_of_op(struct attention_scores *scores, const struct tra
     return *use;
 }
 
+/* Scores are a matrix that one product makes and another reads: either alone may be any square
+ * product, and only both together are an attention that was written out. */
 static void mark_products(struct attention_scores *scores, const struct efficiency *efficiency)
 {
     const struct matrix_calls *calls = &efficiency->calls;

@@ -61,6 +61,9 @@ static bool is_step(const struct ledger *ledger, const struct event *event)
            window->mark_end_ns == event_end_ns(event);
 }
 
+/* Called from the event outward, so the first frame and the first module that are met are the
+ * innermost ones: those are what a reader looks for in the source. Marks of modules and steps
+ * stand around every event and tell nothing of the place. */
 static void note_event(struct call_site *site, const struct advice_case *advice,
                        const struct event *event)
 {
@@ -107,6 +110,8 @@ const char *brief_name(const char *name, struct results *results)
                         false);
 }
 
+/* From what was done to where: an operator is known by its name to more readers than the
+ * runtime call below it. A frame that is the call itself is not told twice. */
 const char *call_site_text(const struct advice_case *advice, const struct call_site *site)
 {
     const char *call = trace_text(advice->trace, advice->trace->host[site->event].name);

@@ -51,6 +51,8 @@ void claim_less(const struct advice_case *advice, struct advice_claim *claim,
             other->step_ns[i] < claim->step_ns[i] ? other->step_ns[i] : claim->step_ns[i];
 }
 
+/* Only idle time is claimed that no other finding has: calls that ran beside the device's work
+ * cost the step nothing. */
 int64_t claim_idle_in(struct advice_case *advice, struct advice_claim *claim,
                       const struct host_call_list *list)
 {

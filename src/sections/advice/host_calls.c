@@ -91,6 +91,7 @@ static void host_calls_add_call(struct host_call_list *list, uint32_t event)
     ARRAY_ADD(list->events, list->count, event);
 }
 
+/* A part of the frame's name is enough: the path before it differs by machine and environment. */
 static bool prepares_data(const char *frame)
 {
     static const char *const texts[] = {

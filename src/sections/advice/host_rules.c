@@ -38,6 +38,9 @@ static const char *loader_evidence(const struct advice_case *advice)
                           format_count(count).text, format_time(total_ns / count).text, gap);
 }
 
+/* The name of the busiest event tells a loader in the training process from workers that are
+ * too slow: one wants workers, the other more of them, and no trace shows which workers were
+ * slow. */
 bool check_data_loading(struct advice_case *advice, struct advice_claim *claim)
 {
     const char *name = busiest_host_event(advice, ACCOUNT_BIT(IDLE_DATA));
@@ -81,6 +84,8 @@ static const char *longest_text(const struct advice_case *advice, const struct h
                           format_time(longest->duration_ns).text);
 }
 
+/* On a CPU alone preparation is work like any other: no device idles for it. The confidence is
+ * medium since frames of Python are recorded at a cost that lengthens just this code. */
 bool check_data_preparation(struct advice_case *advice, struct advice_claim *claim)
 {
     const struct host_call_list *list = &advice->calls.lists[CALLS_PREPARATION];
@@ -101,6 +106,7 @@ bool check_data_preparation(struct advice_case *advice, struct advice_claim *cla
     return true;
 }
 
+/* Long ones alone: a short one is the usual price of a call, and no place to begin with. */
 bool check_host_operators(struct advice_case *advice, struct advice_claim *claim)
 {
     const struct host_call_list *list = &advice->calls.lists[CALLS_COMPUTATION];
@@ -147,6 +153,8 @@ static const struct prefixed_text system_call_advice[] = {
          "save beside the step"},
 };
 
+/* Nothing is said without the call's name and its longest gap: a bare share of a step spent in
+ * the operating system gives nobody a place to look. */
 bool check_system_calls(struct advice_case *advice, struct advice_claim *claim)
 {
     const char *name = busiest_host_event(advice, ACCOUNT_BIT(IDLE_SYSTEM));

@@ -38,6 +38,9 @@ static void kernel_figures_add_launch(struct kernel_figures *figures, const stru
     }
 }
 
+/* Copies and memsets have a class too, and count in its sum; kernels alone make the means by
+ * which launches are judged. A launch that put many kernels on the device (a graph) is counted
+ * once, by `seen`. */
 struct kernel_figures sum_kernels(const struct trace *trace, const struct ledger *ledger)
 {
     struct step_finder finder = {.ledger = ledger};

@@ -215,6 +215,8 @@ bool check_queued_wait(struct advice_case *advice, struct advice_claim *claim)
     return true;
 }
 
+/* The call that launched a graph may lie before the steps: its kernels are then there without
+ * a launch to count, and the evidence says so instead of a zero. */
 bool check_graph_gaps(struct advice_case *advice, struct advice_claim *claim)
 {
     const char *gap = longest_gap_text(advice, ACCOUNT_BIT(IDLE_GRAPH), false);

@@ -170,6 +170,9 @@ static void scale_to_unknown(const struct advice_case *advice, struct advice_cla
                                       (double)subject->known_ns);
 }
 
+/* Of products without known FLOPs nothing can be claimed by itself: the share found for the
+ * known ones is scaled to them behind the loop. On a CPU alone there is no peak of matrix
+ * units to compare with. */
 static struct product_sum matrix_claim_products(const struct advice_case *advice,
                                                 struct advice_claim *claim,
                                                 const struct product_rule *rule,
@@ -235,6 +238,8 @@ static bool claim_without_flops(const struct advice_case *advice, struct advice_
                        recorder_words_for(advice->trace)->flops));
 }
 
+/* The estimate keeps the share of the peak that is reached now: a faster unit fed by the same
+ * memory and the same launches will not reach more of its peak than this one does. */
 static bool claim_at_peak_rates(struct advice_case *advice, struct advice_claim *claim,
                                 const struct product_rule *rule, const char *try_this)
 {
@@ -320,6 +325,8 @@ static bool claim_without_own_rates(const struct advice_case *advice, struct adv
     return true;
 }
 
+/* bf16 goes first where the device has it: it needs no scaling of the loss. A device that is
+ * known only approximately has no rates of its own to promise from. */
 bool check_half_not_used(struct advice_case *advice, struct advice_claim *claim)
 {
     struct restraint_subject subject = {0};

@@ -8,6 +8,8 @@
 
 #include <inttypes.h>
 
+/* First of all findings, and without a cost: whatever else is said of such a step is of the
+ * host alone, and a reader must know that before reading on. */
 static bool tell_missing_device(struct advice_case *advice, struct advice_claim *claim)
 {
     const struct missing_work *missing = &advice->missing;
@@ -25,6 +27,8 @@ static bool tell_missing_device(struct advice_case *advice, struct advice_claim 
     return true;
 }
 
+/* Some tools thin traces to make them smaller. What is left looks like idle time between
+ * sparse operators, and only the gaps in the operators' numbers show that it is not. */
 static bool tell_missing_events(struct advice_case *advice, struct advice_claim *claim)
 {
     const struct missing_work *missing = &advice->missing;
@@ -42,6 +46,8 @@ static bool tell_missing_events(struct advice_case *advice, struct advice_claim 
     return true;
 }
 
+/* Kernels of other collectives are there, so the recorder sees NCCL: a kind that is called and
+ * has no kernel was not recorded, and its time shows up as idle. */
 static bool tell_missing_collectives(struct advice_case *advice, struct advice_claim *claim)
 {
     claim_held_back(advice, claim);
@@ -60,6 +66,8 @@ static bool tell_missing_collectives(struct advice_case *advice, struct advice_c
     return true;
 }
 
+/* A stream runs its work in order: before its first recorded kernel it can only have been busy
+ * with what was launched before the recording began. */
 static bool tell_earlier_work(struct advice_case *advice, struct advice_claim *claim)
 {
     int64_t waited_ns =

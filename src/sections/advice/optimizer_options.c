@@ -55,6 +55,9 @@ struct optimizer_options longest_optimizer(const struct advice_case *advice)
     return optimizer_options_of(trace_text(trace, longest));
 }
 
+/* Advice by what the optimizer's class really takes: fused=True is an error with one that has
+ * none, and foreach=True wins nothing on a CPU. NULL where neither is there: there is nothing
+ * to try. */
 const char *optimizer_remedy(const struct optimizer_options *options, bool is_cpu)
 {
     if (!options->name && is_cpu)

@@ -196,6 +196,8 @@ static double peer_time_ns(const struct products *all, const struct product *pro
     return fmax(product->work * peer_ns / peer_work, product->roof_ns);
 }
 
+/* Compared with aligned products of the same run and size, not with a peak: what is left
+ * between the two is the price of the odd size. */
 static const char *product_evidence(const struct advice_case *advice, const struct product *product,
                                     int64_t count, double peer_ns)
 {

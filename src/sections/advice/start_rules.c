@@ -33,6 +33,8 @@ static struct first_use_sum claim_first_uses(struct advice_case *advice, struct 
     return sum;
 }
 
+/* Known by the times alone: the same call is long once and short ever after. That is of the
+ * recording, not of the run, so the finding costs a longer run nothing. */
 bool check_start_up(struct advice_case *advice, struct advice_claim *claim)
 {
     struct first_use_sum sum = claim_first_uses(advice, claim);

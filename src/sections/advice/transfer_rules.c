@@ -20,6 +20,8 @@ struct message_sum {
     int64_t sized;
 };
 
+/* The mean size is over the calls whose size the trace tells (`sized`); their time counts
+ * either way. */
 static void sum_messages(const struct advice_case *advice,
                          struct message_sum sums[COLLECTIVE_KIND_COUNT])
 {
@@ -75,6 +77,9 @@ static const char *late_rank_advice(const struct advice_case *advice)
                                             : "; look for a straggler: report on all ranks' traces";
 }
 
+/* The order matters: a rank that waits for another gains nothing from larger buckets or from
+ * overlap, so waiting is asked for first; then latency, then overlap. Sending less is the last
+ * resort, since it changes what is trained. */
 static const char *communication_advice(const struct advice_case *advice,
                                         const struct message_sum *sum, enum collective_kind kind,
                                         int percent)
@@ -242,6 +247,8 @@ static bool is_to_device(const struct advice_case *advice, const struct copy_sum
     return strstr(trace_text(advice->trace, advice->trace->device[sum->name].name), "HtoD") != NULL;
 }
 
+/* Where no Python is in the trace there is no DataLoader to tell pin_memory to: a C++ program
+ * is told the runtime's own calls. */
 bool check_pageable_copies(struct advice_case *advice, struct advice_claim *claim)
 {
     struct copy_sum sum = claim_copies(advice, claim, true);
@@ -275,6 +282,8 @@ static bool is_busy_with_copies(const struct ledger *ledger)
     return 100.0 * (double)copying_ns >= (double)ADVICE_COPIES_OF_BUSY_PERCENT * (double)busy_ns;
 }
 
+/* A step that is made of copies (a benchmark of them, an export) is not told to leave them
+ * out. */
 bool check_exposed_copies(struct advice_case *advice, struct advice_claim *claim)
 {
     struct copy_sum sum = claim_copies(advice, claim, false);

@@ -455,6 +455,7 @@ static const struct prefixed_text slow_call_advice[] = {
          "whether other work takes the processor"},
 };
 
+/* A CPU alone has no device that idles while a call is slow. */
 bool check_slow_calls(struct advice_case *advice, struct advice_claim *claim)
 {
     const struct event *longest = NULL;
@@ -479,6 +480,9 @@ bool check_slow_calls(struct advice_case *advice, struct advice_claim *claim)
     return true;
 }
 
+/* The first use of a size has to allocate, in every run: such calls are taken out again, so
+ * that a short recording is not told to mend its warm-up. Pinned memory is allocated by calls
+ * of the host, which stop the device, hence the other remedy. */
 bool check_allocator(struct advice_case *advice, struct advice_claim *claim)
 {
     struct costly_calls calls;
@@ -501,6 +505,8 @@ bool check_allocator(struct advice_case *advice, struct advice_claim *claim)
     return true;
 }
 
+/* The device gets no work while launches are recorded into a graph, and that is as it must be:
+ * the remedy is to record other steps, not to change the program. */
 bool check_graph_capture(struct advice_case *advice, struct advice_claim *claim)
 {
     claim_accounts(advice, claim, ACCOUNT_BIT(IDLE_CAPTURE));
@@ -514,6 +520,8 @@ bool check_graph_capture(struct advice_case *advice, struct advice_claim *claim)
     return true;
 }
 
+/* "The same on all ranks": a collection on one rank alone makes all others wait in the next
+ * collective, at other steps for each of them. */
 bool check_garbage_collection(struct advice_case *advice, struct advice_claim *claim)
 {
     const struct host_call_list *list = &advice->calls.lists[CALLS_GARBAGE];
@@ -586,6 +594,8 @@ static bool claim_recording_end(struct advice_case *advice, struct advice_claim 
     return true;
 }
 
+/* Both kinds are looked at before the answer, since each adds to the claim; the end of a
+ * recording has a text of its own. */
 bool check_profiler_overhead(struct advice_case *advice, struct advice_claim *claim)
 {
     bool is_recorded;

@@ -49,6 +49,8 @@ static void add_collective(struct collective_groups *groups, const struct trace 
         group->bytes = saturated_sum(group->bytes, bytes);
 }
 
+/* Counted first, so that the groups are allocated once: there cannot be more of them than
+ * communication kernels. */
 static void collectives_collect(struct collective_groups *groups,
                                 const struct analysis_input *input)
 {
@@ -150,6 +152,7 @@ static bool has_collectives(const struct analysis_input *input)
     return has_chosen_event(input->trace, input->ledger, UINT32_MAX, 1U << KERNEL_COMMUNICATION);
 }
 
+/* No section without collectives, which nearly all traces of one rank are. */
 static struct section *list_collectives(struct results *results, const struct analysis_input *input)
 {
     struct collective_groups groups = {0};

@@ -137,6 +137,7 @@ static struct table *overlap_add_table(struct results *results, struct section *
                              COLUMNS_OF(STEPS_COLUMNS));
 }
 
+/* Asked before the section is made; the first step that has any is answer enough. */
 static bool has_overlap(const struct analysis_input *input)
 {
     const struct ledger *ledger = input->ledger;

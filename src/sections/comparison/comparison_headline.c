@@ -120,6 +120,8 @@ static const char *other_changes(struct results *results, const struct run_compa
                           count == 1 ? "" : "s");
 }
 
+/* The ratio is above 1 either way: "0.8x as fast" is read as faster by some and as slower by
+ * others. */
 static const char *faster_or_slower(struct results *results,
                                     const struct run_comparison *comparison,
                                     const struct change *step)

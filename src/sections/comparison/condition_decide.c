@@ -251,6 +251,7 @@ static const char *value_in_words(struct results *results, enum unit unit, doubl
     return results_text(results, text.text);
 }
 
+/* Of nothing there is no percentage, so that a change from zero is told by its two ends. */
 static const char *movement_in_words(struct results *results, const struct condition *condition,
                                      const struct subject_values *values)
 {

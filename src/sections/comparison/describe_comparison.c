@@ -10,6 +10,8 @@ struct unknown {
     const char *needs_b;
 };
 
+/* What neither or only one of the runs can tell is said with what it needs: an absent table
+ * would be read as "no change". */
 static void add_unknown(struct results *results, struct section *section,
                         const struct unknown *what)
 {
@@ -92,6 +94,9 @@ static struct section *comparison_describe_memory(struct results *results,
     return section->table_count > 0 || section->number_count > 0 ? section : NULL;
 }
 
+/* From the answer to its causes: what was compared, what the step's difference is made of,
+ * then work, kernels, operators, modules and memory, each of which may explain it. A section
+ * that has nothing to show is left out. */
 struct rank_results *describe_comparison(struct results *results,
                                          const struct run_comparison *comparison,
                                          const struct comparison_view *view)

@@ -89,6 +89,9 @@ static void add_host_time(struct module_walk *walk)
     large_array_free(own_ns);
 }
 
+/* Own times first, then children are added to parents: each moment is added once per level
+ * however deep the tree is. A CPU alone has no device time; there a module's time is that of
+ * the host. */
 void profile_modules(struct run_profile *profile, const struct profile_source *source,
                      const uint32_t *row_of_step)
 {

@@ -208,6 +208,7 @@ static void profile_work_add_launch(struct work_walk *walk, uint32_t index, uint
     add_amount(walk, &launches, row, 1);
 }
 
+/* The ledger's device alone: what a second one did would be counted in the same steps. */
 static void profile_work_add_device_events(struct work_walk *walk)
 {
     const struct trace *trace = walk->source->trace;
@@ -264,6 +265,8 @@ static void profile_work_add_host_events(struct work_walk *walk)
     large_array_free(own_ns);
 }
 
+/* One bit per host event: a call that puts several kernels on the device (a graph) is one
+ * launch. */
 void profile_work(struct run_profile *profile, const struct profile_source *source,
                   const uint32_t *row_of_step)
 {

@@ -308,6 +308,8 @@ static struct step_sample sample_of(const struct run_profile *profile,
     return measure_step_sample(room, profile->step_count);
 }
 
+/* The rate begins as the chance of this row alone; it is corrected for the number of rows once
+ * all of a family are there. */
 static struct change run_comparison_change_of(const struct run_comparison *comparison,
                                               const struct measure *a, const struct measure *b,
                                               double *room)

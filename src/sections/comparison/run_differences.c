@@ -135,6 +135,8 @@ static uint32_t modules_missing(const struct run_profile *from, const struct run
     return count;
 }
 
+/* Different numbers of ranks hide different sizes of jobs, so that only one of the two is
+ * told. */
 static void warn_of_devices(const struct runs_table *runs, const struct run_profile *a,
                             const struct run_profile *b)
 {
@@ -159,6 +161,8 @@ static void warn_of_devices(const struct runs_table *runs, const struct run_prof
              "all numbers here are per rank: a step of more ranks may do more work");
 }
 
+/* Each of these makes a correct comparison mislead: a mean of other things, of fewer steps, or
+ * with no noise to measure it by. */
 static void run_differences_warn_of_steps(const struct runs_table *runs,
                                           const struct run_profile *a, const struct run_profile *b)
 {
