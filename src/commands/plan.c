@@ -216,6 +216,9 @@ static const char *plan_option_of_bill(const struct plan_bill *bill)
                                        : NULL;
 }
 
+/* Each wrong pair of options has a sentence of its own, and all are refused before a file is
+ * read: a plan that leaves an option out without a word would be of another run than was
+ * meant. */
 static bool run_plan(int count, char **arguments, struct error *error)
 {
     struct plan_settings settings = {

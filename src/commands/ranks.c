@@ -38,6 +38,8 @@ static const struct option ranks_options[] = {
     {0},
 };
 
+/* --live asks a running job, all else reads dumps of one that hangs or has ended; --ras is a
+ * part of the former. */
 static bool run_ranks(int count, char **arguments, struct error *error)
 {
     struct ranks_settings settings = {

@@ -127,6 +127,8 @@ static bool wants_memory(const struct page_settings *page)
     return page_has_all(page);
 }
 
+/* The number of files counts: with several ranks a page has fewer rows of each, and its
+ * timelines fewer blocks, so that it stays a page. */
 static struct analysis_plan plan_of(const struct report_settings *settings, size_t file_count)
 {
     int64_t top = rows_of_page(&settings->page, settings->top, file_count);
@@ -236,6 +238,8 @@ static bool report_run_with(struct report_settings *settings, char **operands, i
     return report_report_on(&session, settings, error);
 }
 
+/* What the options hold is freed however the report ends; the arguments are noted for the
+ * cache of answers. */
 static bool run_report(int count, char **arguments, struct error *error)
 {
     struct report_settings settings = {.attribution = ATTRIBUTION_DEFAULTS,

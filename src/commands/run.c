@@ -364,6 +364,9 @@ static bool record(struct arena *arena, const struct run_settings *settings, cha
     return conclude(arena, settings, &(struct started){command, capture, status}, error);
 }
 
+/* Options of our own end at the first word that is none, or at "--": whatever follows belongs
+ * to the program, dashes and all. Where a setting says that nothing shall be recorded, the
+ * program runs as if it had been started alone, and its exit status is ours. */
 static bool run_run(int count, char **arguments, struct error *error)
 {
     SCOPED(arena) arena = {0};

@@ -133,6 +133,7 @@ static void show_on_screen(const char *page)
     fflush(stdout);
 }
 
+/* Written into memory and then shown at once: a terminal that is drawn line by line flickers. */
 static char *make_page(const struct watched_job *job, const struct live_samples *before,
                        const struct live_samples *now, const struct top_settings *settings,
                        int screen_lines)
@@ -212,6 +213,8 @@ static bool show_once(struct watched_job *job, const struct top_settings *settin
            error_set(error, ERROR_FAILURE, "cannot write the page: %s", strerror(errno));
 }
 
+/* Without a terminal on both ends there is nobody to watch or to press a key: one page is
+ * printed, as for a script. */
 static bool run_top(int count, char **arguments, struct error *error)
 {
     struct top_settings settings = {.interval_s = 1, .root = ""};

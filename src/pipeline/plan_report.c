@@ -44,6 +44,8 @@ static bool plan_find_device(struct plan_setting *setting, const struct plan_wan
     return true;
 }
 
+/* Some models take samples of one length alone (images in patches): for them the length is
+ * read from the file, and another one is a mistake, not a wish. */
 static bool plan_find_sequence(struct plan_setting *setting, const struct plan_wanted *settings,
                                struct error *error)
 {
@@ -270,6 +272,8 @@ static bool plan_from_one(struct results *results, const struct trace *trace, co
     return true;
 }
 
+/* Sizes that are left at zero stay as they were recorded. A device must be one of the table:
+ * there is nothing measured to scale by otherwise. */
 bool print_plan_of_recording(const struct plan_wanted *wanted, const struct page_settings *page,
                              struct error *error)
 {

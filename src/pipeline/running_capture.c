@@ -72,6 +72,8 @@ static void look_below(struct newest *newest, const char *path, int depth)
         closedir(folder);
 }
 
+/* What is found is copied into the arena: the search keeps one path at a time, whichever is
+ * newest so far. */
 static const char *newest_below(struct arena *arena, const char *path)
 {
     struct newest newest = {0};

@@ -127,6 +127,8 @@ bool session_summarize(struct session *session, struct rank_reading reading, str
     return read_ranks(&session->summaries, &session->results, &session->files, &reading, error);
 }
 
+/* Where an answer was found, nothing is read: its page is already in the results. What was
+ * read anew is kept for the next who asks. */
 bool session_report(struct session *session, struct rank_reading reading, struct error *error)
 {
     reading.world = &session->world;

@@ -41,6 +41,8 @@ bool parse_step_range(const char *text, void *field)
     return true;
 }
 
+/* Compiled before a trace is opened, so that a mistake in it is told at once, with the place
+ * that the C library names. */
 bool step_pattern_compile(struct step_pattern *pattern, const char *text, struct error *error)
 {
     char problem[256];

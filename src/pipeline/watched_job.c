@@ -80,6 +80,7 @@ static const struct live_family last_trigger = {
     "flopledger_last_trigger_step",
     "The step behind which a rule of --on last asked for a window, and why.", LIVE_GAUGE};
 
+/* By the text of the rule: a rule that was removed and given again goes on where it was. */
 static void count_trigger(struct watched_job *job, const struct json_node *asked)
 {
     const char *why = json_text_of(asked, "why", "");

@@ -157,6 +157,8 @@ static void write_count_line(FILE *output, const char *title, const struct secti
     write_line(output, title, text);
 }
 
+/* Word for word what DeepSpeed's profiler prints, its missing blanks included: scripts read
+ * this text. */
 static void deepspeed_write_head(FILE *output, const struct section *section)
 {
     (void)fprintf(
@@ -217,6 +219,8 @@ static void write_parameters(FILE *output, const char *title, const struct deeps
                       all->needs ? all->needs : "no module has any");
 }
 
+/* The lines "of model" are those per GPU times the parts that a model is split into:
+ * DeepSpeed's own definition, which counts what all parts hold (norms) several times. */
 static void write_forward(FILE *output, const struct section *section,
                           const struct deepspeed_row *all)
 {
@@ -289,6 +293,8 @@ static int compare_sums(const void *a, const void *b)
 
 enum aggregate { AGGREGATE_PARAMETERS, AGGREGATE_MACS, AGGREGATE_LATENCY };
 
+/* A module whose parameters are not known counts as none: it must not lead a list of the
+ * largest. */
 static double aggregate_value(const struct deepspeed_row *row, enum aggregate what)
 {
     switch (what) {
@@ -357,6 +363,7 @@ static void write_top(FILE *output, const char *title, const struct top_list *li
     (void)fputs("}\n", output);
 }
 
+/* A depth that is deeper than the tree ends at the deepest level of it. */
 static void write_aggregated(FILE *output, const struct section *section,
                              const struct deepspeed_rows *rows)
 {
@@ -398,6 +405,7 @@ static void write_indented(FILE *output, const char *text, int indent)
     }
 }
 
+/* Shares are of the whole model, not of the module around, as DeepSpeed has them. */
 static void write_figures(FILE *output, const struct deepspeed_row *row,
                           const struct deepspeed_row *all)
 {
@@ -479,6 +487,8 @@ static void write_detailed(FILE *output, const struct deepspeed_rows *rows,
                 output);
 }
 
+/* One text for one model: without marks of modules there is nothing that this format could
+ * print, so it is refused rather than left empty. */
 static bool write_deepspeed(FILE *output, const struct results *results,
                             const struct report_options *options, struct error *error)
 {

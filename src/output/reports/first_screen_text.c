@@ -424,6 +424,8 @@ static void put_finding(const struct printer *printer, const struct screen_findi
                 advice_text(printer, first_screen_text_safe(printer, finding->try_this)));
 }
 
+/* The column is as wide as its widest estimate; where no finding has one, there is no column
+ * and its head is left out. */
 static void put_findings(const struct printer *printer, const struct first_screen *screen)
 {
     int columns = 0;
@@ -448,6 +450,7 @@ static void put_findings(const struct printer *printer, const struct first_scree
         put_finding(printer, &screen->findings[i], i + 1, columns);
 }
 
+/* Warnings stand above what they are about, in full: a cut sentence may lose the "not". */
 static void put_warnings(const struct printer *printer, const struct first_screen *screen)
 {
     for (size_t i = 0; i < screen->warning_count; i++) {

@@ -116,6 +116,8 @@ static void write_first_screens(struct json_writer *json, const struct results *
 
 /* ---- html ------------------------------------------------------------------------------------ */
 
+/* Asked before a trace is read. The page is built from TypeScript; a build without Node has
+ * none, and the message says how to get it. */
 static bool can_write_html(bool is_terminal, struct error *error)
 {
     if (html_page_bytes == 0)

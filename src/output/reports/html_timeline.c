@@ -138,6 +138,8 @@ static const char *kind_key(enum timeline_lane_kind kind)
     return "";
 }
 
+/* Blocks go as bytes in base64, not as JSON: a large timeline has a million numbers, which are
+ * smaller this way, and a browser takes them as an array without parsing. */
 static void write_lane(struct json_writer *json, const struct timeline_lane *lane)
 {
     struct bytes packed = {0};

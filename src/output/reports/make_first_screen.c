@@ -244,6 +244,8 @@ static void add_finding(struct screen_builder *builder, const struct finding *fi
     };
 }
 
+/* Findings about all ranks come first. Those of the rank that is shown are told as its own, so
+ * that nobody takes them for the job's. */
 static void add_findings(struct screen_builder *builder, const struct screen_kind *kind)
 {
     struct chosen_findings chosen = {.count = 0};

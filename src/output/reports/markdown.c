@@ -90,6 +90,8 @@ static bool markdown_is_shown(const struct text_table *table, size_t column)
            table->columns[column].priority < PRIORITY_FOR_PROGRAMS;
 }
 
+/* GitHub's tables: numbers are aligned to the right by the colon, so that they can be
+ * compared. */
 static void markdown_write_head(const struct markdown *markdown, const struct text_table *table)
 {
     for (size_t i = 0; i < table->column_count; i++) {
@@ -161,6 +163,8 @@ static void markdown_write_section(const struct markdown *markdown, const struct
         markdown_write_table(markdown, section->tables[i]);
 }
 
+/* Headings begin at the second level: the first is the title of whatever page the text is put
+ * into. */
 static bool write_markdown(FILE *output, const struct results *results,
                            const struct report_options *options, struct error *error)
 {

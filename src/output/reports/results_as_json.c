@@ -31,6 +31,8 @@ static void results_as_json_write_value(struct json_writer *json, const char *ke
     }
 }
 
+/* The unit stands beside each value and never in its text, so that a program needs to parse
+ * none. What is not known has a reason where it would have a value. */
 static void results_as_json_write_numbers(struct json_writer *json, const struct section *section)
 {
     json_begin_object(json, "numbers", JSON_ONE_PER_LINE);
@@ -171,6 +173,7 @@ static void write_cost(struct json_writer *json, const struct advice_estimate *e
     json_text(json, "confidence_reason", estimate->reason);
 }
 
+/* A cost that is not known is null, not zero: zero would sort it as harmless. */
 static void results_as_json_write_findings(struct json_writer *json, const char *key,
                                            const struct finding *findings, size_t count)
 {
@@ -227,6 +230,8 @@ static void results_as_json_write_rank(struct json_writer *json, const struct ra
     json_end_object(json);
 }
 
+/* Within a version of the schema keys may come, and none goes or changes its meaning:
+ * docs/formats/report-json.md promises that. */
 void write_results_as_json(struct json_writer *json, const struct results *results)
 {
     json_begin_object(json, NULL, JSON_ONE_PER_LINE);

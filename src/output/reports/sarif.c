@@ -108,6 +108,8 @@ static void write_tool(struct json_writer *json)
     json_end_object(json);
 }
 
+/* One run with all ranks in it: code hosts show the results of a run together. Problems of
+ * reading come first, since what follows may lack what they lost. */
 static bool write_sarif(FILE *output, const struct results *results,
                         const struct report_options *options, struct error *error)
 {

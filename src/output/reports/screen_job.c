@@ -121,6 +121,8 @@ static void screen_job_add_figures(struct screen_builder *builder, const struct 
     add_time_left(builder, job);
 }
 
+/* Where ETTR is not known (no time stamps), the verdict that stands is kept; a first step that
+ * is slow takes the place of its second half, as it explains the mean. */
 static void fill_job(struct screen_builder *builder)
 {
     const struct section *job = find_section(builder->rank, "job");
@@ -198,6 +200,7 @@ static void fill_losses(struct screen_builder *builder, const struct table *entr
                           .list = amounts, .count = count, .whole = lost_ns, .unit = UNIT_TIME_NS});
 }
 
+/* A diary is what people wrote: only where an entry names a loss is there a chart of losses. */
 static void fill_diary(struct screen_builder *builder)
 {
     const struct section *diary = find_section(builder->rank, "job_diary");

@@ -78,6 +78,8 @@ static bool is_snapshot(const struct screen_builder *builder)
     return find_section(builder->rank, "snapshot_peak") != NULL;
 }
 
+/* The peak, not the end: memory runs out at the peak. What is reserved then tells how much of
+ * it the allocator itself holds. */
 static void fill_snapshot(struct screen_builder *builder)
 {
     const struct section *peak = find_section(builder->rank, "snapshot_peak");

@@ -94,6 +94,7 @@ static const char *screen_modules_bound(const struct section *section)
     return number && number->note && has_prefix(number->note, "at least") ? "at least " : "";
 }
 
+/* `bound` puts "at least" before the number where an operator could not be counted. */
 static const char *screen_modules_verdict_of(struct screen_builder *builder,
                                              const struct section *section)
 {
@@ -127,6 +128,8 @@ static void add_macs(struct screen_builder *builder, struct value macs)
                                                   scale.unit));
 }
 
+/* A count without times (of a model that never ran) has its chart by FLOPs; backward figures
+ * are shown only where a backward was seen. */
 static void fill_module_cost(struct screen_builder *builder)
 {
     const struct section *section = find_section(builder->rank, "module_cost");

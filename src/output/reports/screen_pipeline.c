@@ -33,6 +33,8 @@ static void add_savings(struct screen_amount *amounts, size_t *count, const stru
     }
 }
 
+/* The three views are of the same delays, seen from operations, stages and workers: their
+ * savings are not added up. */
 static void fill_savings(struct screen_builder *builder, int64_t step_ns)
 {
     const struct section *stragglers = find_section(builder->rank, "stragglers");
@@ -48,6 +50,8 @@ static void fill_savings(struct screen_builder *builder, int64_t step_ns)
                           .list = amounts, .count = count, .whole = step_ns, .unit = UNIT_TIME_NS});
 }
 
+/* Beside the bubble that was seen stands the one that the schedule has by itself: only what
+ * lies between the two can be won back. */
 static void fill_pipeline(struct screen_builder *builder)
 {
     const struct section *pipeline = find_section(builder->rank, "pipeline");

@@ -55,6 +55,8 @@ static void screen_ranks_add_figures(struct screen_builder *builder)
         screen_add_figure(builder, "busy ", value_fraction(1 - idle.real), "");
 }
 
+/* The chart is of a step of a mean rank; who is worst in each row stands beside it, since a
+ * mean hides a straggler. */
 static void fill_all_ranks(struct screen_builder *builder)
 {
     static const struct screen_group groups[] = {

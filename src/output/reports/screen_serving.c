@@ -50,6 +50,8 @@ static void screen_serving_fill_chart(struct screen_builder *builder, const stru
                                                    .unit = is_decode ? UNIT_BYTES : UNIT_FLOPS});
 }
 
+/* MFU and MBU together: a step of decoding is bound by memory, one of prefill by computing,
+ * and either share alone would blame the wrong side. */
 static void screen_serving_fill_verdict(struct screen_builder *builder, const struct section *step)
 {
     struct value best = find_number(step, "best_tokens_per_second");

@@ -197,6 +197,7 @@ void screen_tell_trigger(struct screen_builder *builder)
         screen_add_answer(builder, screen_format(builder, "Recorded because %s.", why.text));
 }
 
+/* A replay that is uncertain gives a range, and the range is printed instead of its middle. */
 void screen_answer_what_if(struct screen_builder *builder, const struct table *changes)
 {
     for (size_t row = 0; changes && row < changes->row_count; row++) {

@@ -71,6 +71,8 @@ static const char *rounded_number(struct screen_builder *builder, double number)
                          number);
 }
 
+/* Counts are written out up to ten million: below that a reader compares digits, above it
+ * sizes. */
 const char *screen_value(struct screen_builder *builder, const struct value *value)
 {
     double number;

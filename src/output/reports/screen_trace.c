@@ -71,6 +71,8 @@ static void add_phases(struct screen_builder *builder)
     }
 }
 
+/* What the trace does not have is left out by screen_add_figure, so that the line holds known
+ * figures alone. */
 static void add_figures(struct screen_builder *builder)
 {
     const struct section *ledger = find_section(builder->rank, "step_ledger");
@@ -115,6 +117,7 @@ static void fill_chart(struct screen_builder *builder)
                                                         .amounts = "mean"});
 }
 
+/* A question that was asked (--what-if) is answered before the verdict on the steps. */
 static void fill_trace(struct screen_builder *builder)
 {
     struct value numbers = find_number(find_section(builder->rank, "run"), "step_numbers");

@@ -222,6 +222,8 @@ static const char *cost_text(const struct page *page, const struct finding *find
     return text;
 }
 
+/* Evidence is quiet and the remedy is not: a reader in a hurry sees what is wrong and what to
+ * do. */
 static void text_write_finding(const struct page *page, const struct finding *finding)
 {
     enum emphasis emphasis = finding->is_warning ? WARNING : finding->estimate ? STRONG : PLAIN;
@@ -359,6 +361,7 @@ static void write_needs(const struct page *page, const struct table *table,
     }
 }
 
+/* A section's only table often has the section's own title, which is not printed twice. */
 static void write_table_title(const struct page *page, const struct section *section,
                               const struct table *table)
 {
@@ -372,6 +375,7 @@ static void write_table_title(const struct page *page, const struct section *sec
         write_prose(page, "  ", 2, table->note, QUIET);
 }
 
+/* Rows that were left out are counted, with the option that shows them. */
 static void text_write_table(const struct page *page, const struct section *section,
                              const struct table *table)
 {
@@ -576,6 +580,8 @@ static bool has_chosen_section(const struct page *page, const struct results *re
     return has_one;
 }
 
+/* A name that a report does not have is an error although other sections are there: a script
+ * that asks for one must not take silence for "nothing found". */
 static bool write_sections(struct page *page, const struct results *results, const char *names,
                            struct error *error)
 {
@@ -615,6 +621,7 @@ static void text_write_screen(const struct page *page, const struct results *res
     write_first_screen(page->output, &screen, page->style, page->arena);
 }
 
+/* Hints are said once per page (`said`), however many sections would give them. */
 static bool text_write_text(FILE *output, const struct results *results,
                             const struct report_options *options, struct error *error)
 {

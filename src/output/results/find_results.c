@@ -36,6 +36,8 @@ size_t find_column(const struct table *table, const char *key)
     return i;
 }
 
+/* A missing table, column or row all give "none": callers show what is there, and what is not
+ * is left out. */
 struct value find_cell(const struct table *table, const char *by, const char *text,
                        const char *column)
 {

@@ -29,6 +29,7 @@ struct metric_slot {
     struct metric_column column;
 };
 
+/* Room for all metrics is made with the first one: a rank without any needs none. */
 static struct metric_slot *slot_of(struct results *results, struct rank_results *rank,
                                    const char *key)
 {

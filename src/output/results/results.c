@@ -160,6 +160,7 @@ struct table *section_add_table(struct results *results, struct section *section
     return table;
 }
 
+/* Cells begin as "none", so that a row that is filled in part prints blanks, not zeros. */
 struct value *table_add_row(struct results *results, struct table *table, int depth)
 {
     struct value *row;

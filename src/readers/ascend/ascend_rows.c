@@ -84,6 +84,8 @@ void ascend_rows_add_flow(struct ascend_rows *rows, const struct ascend_flow *fl
     ARRAY_ADD(rows->flows, rows->flow_count, *flow);
 }
 
+/* The device of a process is told by its label alone ("NPU 3"): the number of the process is
+ * none of a device. */
 void ascend_rows_add_label(struct ascend_rows *rows, uint32_t process,
                            const struct json_slice *args)
 {
@@ -245,6 +247,8 @@ static uint64_t transfer_key(const struct ascend_row *row)
     return hash_mix(hash ^ (uint64_t)row->event.start_ns, HASH_MULTIPLIER);
 }
 
+/* A part of a collective is listed twice, among its group's rows and as a task of a stream.
+ * Noted here, so that the second is not counted again. */
 static void names_take_transfers(struct ascend_names *names, const struct trace_builder *builder,
                                  const struct ascend_rows *rows)
 {

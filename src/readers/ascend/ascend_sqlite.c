@@ -165,6 +165,8 @@ static uint32_t stream_of(struct ascend_reading *reading, int64_t device, int64_
 
 /* ---- what names rows ------------------------------------------------------------------------ */
 
+/* Names are numbers in all other tables, so these go first. Of two rows with one number the
+ * first counts. */
 static void ascend_read_strings(struct ascend_reading *reading)
 {
     static const char *const columns[] = {"id", "value", NULL};
@@ -177,6 +179,8 @@ static void ascend_read_strings(struct ascend_reading *reading)
     sqlite_rows_clear(&rows);
 }
 
+/* Sizes that the table does not have are -1, "not told": zero would be read as a device
+ * without memory. */
 static void ascend_read_devices(struct ascend_reading *reading)
 {
     static const char *const columns[] = {"id", "name", NULL};
@@ -200,6 +204,7 @@ static void ascend_read_devices(struct ascend_reading *reading)
     sqlite_rows_clear(&rows);
 }
 
+/* One database is of one rank: the first row of each of these tables is the only one. */
 static void ascend_read_run(struct ascend_reading *reading)
 {
     static const char *const host[] = {"hostName", NULL};
@@ -372,6 +377,7 @@ static void ascend_read_operators(struct ascend_reading *reading)
     sqlite_rows_clear(&rows);
 }
 
+/* The connection is what joins a call to the task that it put on the device. */
 static void ascend_read_calls(struct ascend_reading *reading)
 {
     static const char *const columns[] = {"startNs", "endNs",        "globalTid",
@@ -543,6 +549,7 @@ static bool ascend_recognises_file(const struct input_stream *input)
             sqlite_has_table(&database, "CANN_API"));
 }
 
+/* A file that is cut says so before one that is empty: the remedies are different ones. */
 static bool ascend_check(const struct ascend_reading *reading, struct error *error)
 {
     const struct trace_builder *builder = &reading->builder;
@@ -562,6 +569,7 @@ static bool ascend_check(const struct ascend_reading *reading, struct error *err
                      builder->read.events);
 }
 
+/* Only torch_npu writes operators of PyTorch; msprof records any program. */
 static void ascend_tell_recorder(struct ascend_reading *reading)
 {
     const struct trace_builder *builder = &reading->builder;

@@ -43,6 +43,8 @@ static size_t parse_ranks(const struct pickle_tree *tree, struct pickle_value va
  * (its key has the top bit). Looked up for each entry, so not by walking over the dict. */
 static const uint64_t of_number = (uint64_t)1 << 63;
 
+/* A key is a text or a number, by who wrote the dump. Numbers have a bit of their own, since
+ * texts are numbers of the pool, too. */
 void flight_place_members(struct hash_map *places, const struct pickle_tree *tree,
                           struct pickle_value dict)
 {

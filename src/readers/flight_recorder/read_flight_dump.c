@@ -80,6 +80,8 @@ bool flight_rank_of_name(const char *path, uint32_t *rank)
 
 /* ---- the file ---- */
 
+/* A stream that broke is told as such only where the text could not be read: a whole dump may
+ * stand before the break. */
 static bool read_json(struct pickle_tree *tree, struct input_stream *input, struct error *error)
 {
     size_t length = 0;

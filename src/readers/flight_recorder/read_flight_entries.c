@@ -179,6 +179,8 @@ static void read_tensors(struct flight_entry_reader *reader, struct flight_entry
 
 /* ---- the code ---- */
 
+/* "file:line name", as Python prints a traceback, one frame a line. What a frame lacks is left
+ * out, not the frame. */
 static void append_frame(struct flight_entry_reader *reader, struct built_text *text,
                          struct pickle_value frame)
 {

@@ -49,6 +49,8 @@ static bool parse_numbered(struct log_text line, struct job_event *event)
            log_take_integer(&rest, false, &event->step);
 }
 
+/* The keys stand first in the dictionary, in the Trainer's own quotes: other programs print
+ * dictionaries, too. */
 static bool hf_trainer_log_recognises_line(struct log_text line)
 {
     struct job_event event = job_event_of(JOB_STEP);

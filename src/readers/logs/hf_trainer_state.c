@@ -20,6 +20,8 @@ struct history {
     int64_t planned;       /* JOB_NOT_KNOWN */
 };
 
+/* Keys come in any order and the head of the file may end before one of them, so that any of
+ * three pairs will do. */
 static bool hf_trainer_state_recognises_file(struct log_text head)
 {
     struct log_text rest;
@@ -138,6 +140,8 @@ static void tell_entry(struct log_reading *reading, const struct json_node *entr
     }
 }
 
+/* Logging may be rarer than steps: what came after the last entry is told by the state's own
+ * number of steps. */
 static void tell_end(struct log_reading *reading, const struct history *history)
 {
     struct job_event event = step_of(history, history->last_step);

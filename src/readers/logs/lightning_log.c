@@ -53,6 +53,8 @@ static void begin_epoch(int64_t *memory, int64_t epoch, const struct log_bar *ba
     memory[DONE] = memory[ELAPSED_NS] = memory[VALIDATE_NS] = 0;
 }
 
+/* A progress bar shows what the program logged: a global step where there is one counts before
+ * our own, which only counts batches. */
 static void parse_postfix(struct log_text rest, int64_t *memory, struct job_event *event)
 {
     struct log_text value;

@@ -156,6 +156,8 @@ static bool parse_plain(struct translation *translation, struct error *error)
     return true;
 }
 
+/* Group by group, so that a name in brackets becomes a number that regexec knows, and all else
+ * stays as it was typed. */
 static bool translate(struct translation *translation, struct error *error)
 {
     while (*translation->at) {

@@ -160,6 +160,7 @@ static bool finish_time(struct log_text *text, struct date date, struct log_time
     return true;
 }
 
+/* The same sign must stand in both places: "2025-07/31" is no date. */
 static bool parse_year_first(struct log_text *text, struct log_time *time)
 {
     const char *at = text->at;
@@ -194,6 +195,8 @@ static bool parse_year_last(struct log_text *text, struct log_time *time)
     return true;
 }
 
+/* "20250731 09:48:56": eight digits alone are a number as often as a date, so a time must
+ * follow. */
 static bool parse_compact(struct log_text *text, struct log_time *time)
 {
     const char *at = text->at;

@@ -519,6 +519,8 @@ static void read_accuracy(struct log_reading *reading, const struct mlperf_line 
         report_unknown_evaluation(reading, line);
 }
 
+/* A pause or a block that is open ends with the run; the run may have been aborted and still
+ * write this line. */
 static void read_run_stop(struct log_reading *reading, const struct mlperf_line *line)
 {
     struct job_event event = mlperf_log_event_of(reading, line, JOB_END);

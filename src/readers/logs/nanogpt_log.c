@@ -241,6 +241,8 @@ static enum log_line_use read_other(struct log_reading *reading, struct log_text
     return LOG_LINE_USED;
 }
 
+/* Forks of the program print a step in other words; the program's own form is tried first. A
+ * form that is none of these may still tell of something else (read_other). */
 static enum log_line_use nanogpt_log_read_line(struct log_reading *reading, struct log_text line)
 {
     struct job_event event = log_event(reading, line, JOB_STEP);

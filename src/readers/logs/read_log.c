@@ -473,6 +473,8 @@ static bool is_utf16(struct input_window head)
            (memcmp(head.text, "\xff\xfe", 2) == 0 || memcmp(head.text, "\xfe\xff", 2) == 0);
 }
 
+/* Each of these is a file that somebody names in place of a log: nothing written yet, text of
+ * Windows, a pickle or a trace. */
 static bool refuse_no_text(const struct input_stream *input, struct input_window head,
                            struct error *error)
 {
@@ -493,6 +495,8 @@ static bool refuse_no_text(const struct input_stream *input, struct input_window
     return true;
 }
 
+/* At the end of the file what still waits is told: the beginning of a line that was wrapped,
+ * and the sign of an ending. */
 static void read_lines(struct log_walk *walk, struct input_stream *input)
 {
     struct log_lines lines = {.input = input};

@@ -36,6 +36,8 @@ static bool torchtitan_log_recognises_line(struct log_text line)
     return torchtitan_log_take_step(line, &event, &fields);
 }
 
+/* Two spaces before "loss": "grad_loss" and the like are other values. "wps" is what older
+ * versions call tokens per second. */
 static void torchtitan_log_take_fields(struct log_text fields, struct job_event *event)
 {
     struct log_text rest;

@@ -83,6 +83,7 @@ static bool parse_heading(struct log_text line, int64_t *time_ns, struct log_tex
     return true;
 }
 
+/* A carriage return before the line end is of Windows, and no part of the text. */
 static bool next_line(struct log_text *text, struct log_text *line)
 {
     if (text->at >= text->end)

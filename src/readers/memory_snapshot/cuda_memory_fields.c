@@ -88,6 +88,8 @@ void snapshot_members_of(struct snapshot_members *members, const struct snapshot
             items.cells[2 * (size_t)i + 1];
 }
 
+/* The place (which segment, which block) is kept while reading, and put before the message
+ * only when one is needed. */
 bool snapshot_fail(const struct snapshot_reading *reading, const char *format, ...)
 {
     char text[512];

@@ -135,6 +135,8 @@ static bool cuda_memory_snapshot_read_trace(struct snapshot_reading *reading,
     return true;
 }
 
+/* The number of devices is checked before room is made for them: a damaged count must not take
+ * all memory. */
 static bool cuda_memory_snapshot_read_traces(struct snapshot_reading *reading,
                                              struct pickle_value traces)
 {
@@ -287,6 +289,8 @@ static bool read_blocks(struct snapshot_reading *reading, struct snapshot_segmen
     return true;
 }
 
+/* Without its total size a segment cannot be placed, all else has a meaning when it lacks:
+ * older versions of PyTorch do not write it. */
 static bool read_segment(struct snapshot_reading *reading, struct snapshot_segment *segment,
                          struct pickle_value dict)
 {
@@ -316,6 +320,8 @@ static bool read_segment(struct snapshot_reading *reading, struct snapshot_segme
     return read_blocks(reading, segment, values[FIELD_BLOCKS]);
 }
 
+/* The count grows behind each segment that is whole, so that whoever clears the snapshot finds
+ * only such. */
 static bool read_segments(struct snapshot_reading *reading, struct pickle_value list)
 {
     struct memory_snapshot *snapshot = reading->snapshot;
@@ -334,6 +340,8 @@ static bool read_segments(struct snapshot_reading *reading, struct pickle_value 
 
 /* ---- the rest ---- */
 
+/* Begin and end are two rows of one name; they are joined where they are used, as the file may
+ * begin between them. */
 static bool read_annotations(struct snapshot_reading *reading, struct pickle_value list)
 {
     struct memory_snapshot *snapshot = reading->snapshot;

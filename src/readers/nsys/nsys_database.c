@@ -47,6 +47,7 @@ static void read_version(struct nsys_database *database)
     }
 }
 
+/* The empty text is number 0 of our own pool, "no name". */
 static void read_strings(struct nsys_database *database)
 {
     static const char *const columns[] = {"id", "value", NULL};
@@ -71,6 +72,8 @@ const char *nsys_string(const struct nsys_database *database, int64_t id)
     return string == NO_VALUE ? NULL : string_pool_text(&database->strings, string);
 }
 
+/* Other tools write SQLite, too: the tables that were found are named, by which a reader knows
+ * what the file is. */
 bool nsys_database_open(struct nsys_database *database, const char *path, const char *others,
                         struct error *error)
 {

@@ -134,6 +134,9 @@ static int nsys_report_export_run_export(char *source, char *database, char *sai
                : status;
 }
 
+/* A .nsys-rep is a format of NVIDIA's own that only its tool reads. Where the tool is newer
+ * than the file all is well; the other way round it says "newer", and the message says what to
+ * do. */
 static bool export_to(const char *path, char *database, struct error *error)
 {
     char said[4096];

@@ -20,6 +20,7 @@ static bool recognises(const char *head, size_t length)
     return is_sqlite_head(head, length);
 }
 
+/* SQLite reads pages anywhere in the file, which neither a pipe nor a packed file can give. */
 static bool open_input(struct nsys_database *database, const struct input_stream *input,
                        struct error *error)
 {
@@ -124,6 +125,8 @@ static bool is_without_work(const struct nsys_reading *reading, struct error *er
     return true;
 }
 
+/* Names are looked up once per string of the database and kept by its number: a kernel's name
+ * is met thousands of times. */
 static void read_all(struct nsys_reading *reading)
 {
     size_t strings = string_pool_count(&reading->database->strings) + 1;

@@ -254,6 +254,8 @@ static void read_memsets(struct nsys_reading *reading)
 
 /* ---- synchronisations ----------------------------------------------------------------------- */
 
+/* The types of CUPTI in their order; one that is not known is a "Sync", as is the first, which
+ * is none of the others. */
 static void read_syncs(struct nsys_reading *reading)
 {
     static const char *const columns[] = {DEVICE_COLUMNS, "syncType", NULL};

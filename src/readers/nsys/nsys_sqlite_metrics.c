@@ -101,6 +101,8 @@ static void read_metric_names(struct nsys_reading *reading, struct metric_list *
     sqlite_rows_clear(&rows);
 }
 
+/* A value of NULL is read as -1: what is counted is never negative, so one comparison finds
+ * both. */
 static void read_sample(struct nsys_reading *reading, const struct sqlite_rows *rows,
                         struct series *series)
 {

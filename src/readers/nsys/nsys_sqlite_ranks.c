@@ -95,6 +95,8 @@ int32_t nsys_device_of_gpu(struct nsys_database *database, int64_t process, int6
     return device >= 0 && device <= INT32_MAX ? (int32_t)device : -1;
 }
 
+/* CUDA numbers the devices that a process sees (CUDA_VISIBLE_DEVICES); the machine's own
+ * number is in another column. */
 static int64_t gpu_of_device(struct nsys_database *database, const struct nsys_rank *rank)
 {
     struct sqlite_rows rows = {0};
@@ -110,6 +112,8 @@ static int64_t gpu_of_device(struct nsys_database *database, const struct nsys_r
     return gpu;
 }
 
+/* Only processes that count as ranks already get a number here: this table has no say in which
+ * they are. */
 static void read_mpi_ranks(struct nsys_ranks *ranks, struct nsys_database *database)
 {
     static const char *const columns[] = {"globalTid", "rank", NULL};

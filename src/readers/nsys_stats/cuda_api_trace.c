@@ -11,6 +11,8 @@ struct named_threads {
     struct hash_map priorities;
 };
 
+/* Kept plus one: a thread without a name id (NULL, -1) becomes 0, which the unsigned values of
+ * the map can hold. */
 static void read_threads(struct named_threads *threads, struct nsys_database *database)
 {
     static const char *const columns[] = {"globalTid", "nameId", "priority", NULL};

@@ -39,6 +39,7 @@ struct work {
     char device_names[64][128]; /* by number */
 };
 
+/* A machine of more than 64 devices, and a damaged number: those rows have no name. */
 static void cuda_gpu_trace_read_devices(struct work *work)
 {
     static const char *const columns[] = {"id", "name", NULL};
@@ -132,6 +133,8 @@ static void cuda_gpu_trace_add_kernels(struct work *work, enum kernel_name_form 
     sqlite_rows_clear(&rows);
 }
 
+/* Source and destination are kinds of memory, which the direction of the copy does not tell
+ * (pinned or pageable). */
 static void add_copies(struct work *work)
 {
     static const char *const columns[] = {WORK_COLUMNS, "bytes",   "copyKind",

@@ -120,6 +120,8 @@ struct projection_group {
     int64_t children;
 };
 
+/* A projection is from the first of its range's work on the device to the last: sums saturate,
+ * since a damaged time must not wrap around. */
 static void add_projection(struct projection_group *group, const struct stats_range *range,
                            const struct projection *projection, int64_t level)
 {

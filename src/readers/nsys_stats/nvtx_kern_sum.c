@@ -238,6 +238,8 @@ static void nvtx_kern_sum_fill_row(struct stats_table *table, const struct pairi
     stats_values_clear(&durations);
 }
 
+/* By range, process and thread (where there is none of these, first), and within them the
+ * longest first. */
 static int compare_cells(const struct stats_cell *a, const struct stats_cell *b)
 {
     int order = compare_nullable(a[0].text, b[0].text);

@@ -83,6 +83,8 @@ struct stats_group *stats_groups_get(struct stats_groups *groups, uint64_t key)
     return &groups->groups[groups->count++];
 }
 
+/* Two ranges of one name and different styles (push/pop, start/end) are two rows; the style's
+ * first letter tells them apart. */
 struct stats_group *stats_groups_styled(struct stats_groups *groups, const char *name,
                                         const char *style)
 {

@@ -33,6 +33,8 @@ static void link_launch(struct stats_launches *launches, uint32_t index)
     launches->launches[first].next = index;
 }
 
+/* A correlation of NULL joins nothing: the call is kept, as ranges count it, but no kernel
+ * finds it. */
 void stats_launches_read(struct stats_launches *launches, struct nsys_database *database)
 {
     static const char *const columns[] = {"start",         "end",    "globalTid",

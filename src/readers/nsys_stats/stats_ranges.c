@@ -109,6 +109,7 @@ static uint32_t stats_ranges_name_range(struct stats_ranges *ranges, const struc
     return id;
 }
 
+/* A range that was never closed lasts to the end of time: it holds all that came after it. */
 static void stats_ranges_add_range(struct stats_ranges *ranges, const struct domains *domains,
                                    struct nsys_database *database, const struct sqlite_rows *rows)
 {
@@ -213,6 +214,7 @@ struct open_ranges {
     size_t count;
 };
 
+/* A launch that begins just at the end of a range is still inside of it. */
 static void close_ranges(struct open_ranges *ranges, const struct stats_span *now)
 {
     size_t kept = 0;

@@ -28,6 +28,8 @@ static bool read_form(const char *text, enum kernel_name_form *form)
     return true;
 }
 
+/* The form of kernel names stands behind a colon, as nsys takes it; reports without kernels
+ * take none. */
 const struct stats_report *find_stats_report(const char *text, enum kernel_name_form *form,
                                              struct error *error)
 {

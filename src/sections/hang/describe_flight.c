@@ -50,6 +50,8 @@ const char *flight_headline(struct results *results, const struct flight_view *v
                           view->dumps->dump_count == 1 ? "" : "s");
 }
 
+/* Ranks without a dump are told by number: their silence is often the cause, as a rank that
+ * died writes none. */
 static void add_counts(struct results *results, struct section *section,
                        const struct flight_view *view)
 {
@@ -263,6 +265,8 @@ static struct ordered *order_stalls(struct results *results, const struct flight
     COLUMN("place", "called at", UNIT_TEXT, 2, BAR_NONE,                   \
            text_or_none(flight_place_text(results, view->dumps, entry, 0)))
 
+/* Of each group the first operation that is not complete: all later ones of the group wait
+ * behind it and say nothing new. */
 struct section *describe_flight_stalls(struct results *results, const struct flight_view *view)
 {
     struct section *section;
@@ -371,6 +375,8 @@ static struct ordered *order_ranks(struct results *results, const struct flight_
     return order;
 }
 
+/* A rank outside of any collective is shown with its last one: that is the place in the
+ * program behind which it is. */
 static void add_ranks(struct results *results, struct section *section,
                       const struct flight_view *view)
 {

@@ -24,6 +24,8 @@ struct live_page {
     size_t added;
 };
 
+/* The first finding is the headline. Beyond the limit they are counted but not listed:
+ * thousands of ranks wait for one. */
 static void live_tell(struct live_page *page, const char *what, const char *evidence,
                       const char *try_this)
 {
@@ -137,6 +139,7 @@ static const char *state_words[] = {
     [RAS_RANK_DEAD] = "is considered dead",
 };
 
+/* Only states from "aborts" on: ranks that lag are told elsewhere, and may still come. */
 static void tell_lost_ranks(struct live_page *page, const struct ras_communicator *communicator)
 {
     for (size_t i = 0; i < communicator->rank_count; i++) {
@@ -386,6 +389,8 @@ static void add_frames(struct live_page *page, struct table *table, const struct
     }
 }
 
+/* Why there are no stacks of a rank is said in their place (another machine, no permission):
+ * otherwise its absence would look like a sign. */
 static void add_stacks(struct live_page *page)
 {
     struct table *table = NULL;

@@ -153,6 +153,8 @@ static struct finding stopped_finding(struct results *results, const struct flig
     return finding;
 }
 
+/* Eight links at most are written out; a circle of more ranks is shown by its beginning and
+ * its size. */
 static struct finding cycle_finding(struct results *results, const struct flight_view *view,
                                     const struct flight_cause *cause)
 {
@@ -227,6 +229,7 @@ struct finding flight_cause_finding(struct results *results, const struct flight
 
 /* ---- mismatches ---- */
 
+/* An uneven exchange has no odd rank: only the sums of what is sent and received differ. */
 static const char *difference_text(struct results *results, const struct flight_view *view,
                                    const struct flight_mismatch *mismatch)
 {
@@ -270,6 +273,8 @@ static const char *shift_text(enum flight_shift shift)
     return "";
 }
 
+/* The odd ones are compared with what most ranks did. Later calls of the group that differ
+ * follow from the first, so only their number is told. */
 struct finding flight_mismatch_finding(struct results *results, const struct flight_view *view,
                                        const struct flight_mismatch *mismatch)
 {

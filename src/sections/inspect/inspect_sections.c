@@ -77,6 +77,8 @@ static const char *date_text(struct results *results, int64_t ns)
  */
 static const int64_t earliest_date_ns = INT64_C(1000000000) * 1000000000;
 
+/* A begin before the earliest date that can be is a clock that counts from the machine's
+ * start, and is not shown as a date of 1970. */
 static void add_file_numbers(struct results *results, struct section *section,
                              const struct trace *trace, struct recorded_time time)
 {
@@ -132,6 +134,8 @@ struct oddity {
     const char *what;
 };
 
+/* A cut file and a damaged one are told apart: the first ends too early and what is there is
+ * whole, the second may lack events anywhere. */
 static void inspect_sections_add_damage(struct results *results, struct section *section,
                                         const struct trace *trace)
 {
@@ -266,6 +270,7 @@ static const char *phase_title(char phase)
     }
 }
 
+/* Ties by category and phase, so that the order is the same wherever the file was read. */
 static int inspect_sections_by_events(const void *a, const void *b)
 {
     const struct category_count *const *first = a;
@@ -311,6 +316,8 @@ static void add_category_row(struct results *results, struct table *table,
     FILL_ROW(table_add_row(results, table, 0), CATEGORIES_COLUMNS);
 }
 
+/* Categories beyond the room are summed up in one warning: a file with thousands of them is
+ * not made by a profiler, but must not fail. */
 struct section *describe_events(struct results *results, const struct trace *trace,
                                 struct recorded_time time)
 {

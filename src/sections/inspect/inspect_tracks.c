@@ -108,6 +108,7 @@ static const char *track_title(struct results *results, const struct trace *trac
     COLUMN("last", "last ends at", UNIT_TIME_NS, 3, BAR_NONE,                                  \
            value_time_ns(summaries[i].last_ns - time.start_ns))
 
+/* Sorted by events, so the first track without any ends the list. */
 struct section *describe_tracks(struct results *results, const struct trace *trace,
                                 struct recorded_time time, uint32_t top)
 {
@@ -248,6 +249,8 @@ static void add_gap_rows(struct results *results, struct section *section,
     }
 }
 
+/* Spans that a profiler writes around its whole recording would fill every gap; they are left
+ * out. */
 struct section *describe_gaps(struct results *results, const struct trace *trace,
                               struct recorded_time time, uint32_t top)
 {

@@ -39,6 +39,8 @@ static const struct column attempt_columns[] = {
 };
 enum { ATTEMPT_COLUMNS = sizeof attempt_columns / sizeof *attempt_columns };
 
+/* An attempt that is not the last and has no ending was followed by another: its lines just
+ * stop. Of the last one nobody knows whether it still runs. */
 static const char *why_text(const struct ettr_page *page, size_t index)
 {
     const struct job_attempt *attempt = &page->job->attempts[index];

@@ -111,6 +111,8 @@ static void add_subject(const struct ettr_page *page, struct section *section)
         });
 }
 
+/* Entries are dated by people, in zones that they do not name: they are shown, and no account
+ * of the job takes time from them. */
 struct section *describe_diary(const struct ettr_page *page)
 {
     struct diary_sums sums = sums_of(page->job);

@@ -67,6 +67,8 @@ static void add_observed(const struct ettr_page *page, struct section *section)
         NULL);
 }
 
+/* In the order in which the formula needs them; the first that lacks is what the reader can do
+ * something about. */
 static const char *what_is_missing(const struct job_failures *failures)
 {
     if (failures->interruptions == 0)

@@ -105,6 +105,7 @@ static const char *what_account_needs(const struct ettr_page *page, enum job_acc
                                                                                      : needs_times;
 }
 
+/* An account for which the log has no lines is "not known" with what it needs, and not zero. */
 static void add_account(const struct ettr_page *page, struct table *table, enum job_account account)
 {
     struct value *cells = table_add_row(page->results, table, 1);
@@ -152,6 +153,8 @@ static void add_restore(const struct ettr_page *page, struct table *table)
     cells[COLUMN_MEANING] = value_text("of the startups, as the log tells");
 }
 
+/* From outside in: time without processes first, then starting, hanging, lost work, and what
+ * was kept at the end, which is what remains. */
 static void add_accounts(const struct ettr_page *page, struct section *section)
 {
     static const enum job_account order[] = {
@@ -217,6 +220,7 @@ static void add_step_counts(const struct ettr_page *page, struct section *sectio
                      value_count(of));
 }
 
+/* A job may go on with other numbers of devices after a failure: then both ends are told. */
 static struct value devices_value(const struct ettr_page *page)
 {
     int64_t least = INT64_MAX, most = 0;

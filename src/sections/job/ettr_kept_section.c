@@ -191,6 +191,8 @@ static void add_ledger(const struct ettr_page *page, struct table *table)
     }
 }
 
+/* Profiler dilation and slow steps are taken out first: the ledger that is scaled to all steps
+ * is that of a usual step without a recorder. */
 static void ettr_kept_add_table(const struct ettr_page *page, struct section *section)
 {
     const struct kept_parts *kept = page->kept;
@@ -258,6 +260,8 @@ static void add_traced_part(const struct ettr_page *page, struct section *sectio
                                        page->windows->traces_read, page->windows->traces_found)});
 }
 
+/* Waiting for data is left out of both: it depends on the loader, not on what a step computes,
+ * and has an account of its own. */
 static void add_likeness(const struct ettr_page *page, struct section *section)
 {
     static const char without_wait[] = "mean, without waiting for data";
@@ -294,6 +298,9 @@ static void add_likeness(const struct ettr_page *page, struct section *section)
                           "of those of the others, means"});
 }
 
+/* Windows can stand for all steps only where the steps are alike. Recorded steps that are
+ * faster than their neighbors are the surest sign that they are not: a recorder makes none
+ * faster. */
 static void find_unlike(const struct ettr_page *page, struct section *section)
 {
     const struct kept_parts *kept = page->kept;
@@ -326,6 +333,8 @@ static void find_unlike(const struct ettr_page *page, struct section *section)
             "record windows all over the run: 'flopledger run --every N'");
 }
 
+/* Another attempt's windows are borrowed only where it had as many devices: the work of a rank
+ * depends on that. */
 static void ettr_kept_find_gaps(const struct ettr_page *page, struct section *section)
 {
     const struct kept_parts *kept = page->kept;

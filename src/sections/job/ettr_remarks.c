@@ -7,6 +7,8 @@
 /* So many remarks of a kind are told one by one. */
 enum { REMARKS_TOLD = 3 };
 
+/* Each of these changes numbers of the page: a reader who doubts one finds the file and the
+ * line. */
 static const char *remark_text(const struct ettr_page *page, const struct job_remark *remark)
 {
     struct results *results = page->results;

@@ -65,6 +65,8 @@ static void ettr_steps_add_parts(const struct ettr_page *page, struct section *s
            slow->end_ns != JOB_NOT_KNOWN ? value_text(job_time_text(page, slow->end_ns))           \
                                          : value_none())
 
+/* Against the steps around, not against the whole job: longer sequences or another batch size
+ * change what is usual. */
 static void add_slow_steps(const struct ettr_page *page, struct section *section)
 {
     struct table *table;
@@ -209,6 +211,8 @@ static struct value mfu_value(const struct ettr_page *page, const char **note)
                                         : "needs --device or --peak");
 }
 
+/* What a log tells is of one device, by the program's own count of FLOPs; MFU over all of the
+ * job's time counts lost time as zero. */
 struct section *describe_rates(const struct ettr_page *page)
 {
     const struct job_rates *rates = page->rates;

@@ -63,6 +63,7 @@ static struct value sums_share_of_roof(double roof_ns, double ns)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* From 1: the first row is the sum of all. */
 static size_t longest_kernel(const struct call_sums *sums)
 {
     size_t longest = 0;
@@ -89,6 +90,7 @@ const char *call_sums_headline(struct results *results, const struct call_sums *
                           format_fraction(longest->time_ns / all->time_ns).text);
 }
 
+/* A device without time is listed by the profiler and did nothing. */
 static void add_device_numbers(struct results *results, struct section *section,
                                const struct call_sums *sums, const struct sums_peaks *peaks)
 {
@@ -214,6 +216,8 @@ static bool is_shown(const struct call_sum *sum)
     return sum->depth > 0 && sum->time_ns > 0;
 }
 
+/* A scope holds the kernels of the scopes in it, so that rows of different depth are not to be
+ * added. */
 struct section *describe_summed_scopes(struct results *results, const struct call_sums *sums,
                                        const struct sums_peaks *peaks)
 {

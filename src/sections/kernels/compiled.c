@@ -55,6 +55,8 @@ static void add_compiled_device_times(struct compiled_view *view)
     hash_map_clear(&index);
 }
 
+/* On a device the time of compiled code is that of its kernels; on a CPU it is the call
+ * itself. */
 static void measure_compiled_times(struct compiled_view *view)
 {
     const struct trace *trace = view->input->trace;
@@ -68,6 +70,7 @@ static void measure_compiled_times(struct compiled_view *view)
             view->time_ns[i] = trace->host[calls->events[i].event].duration_ns;
 }
 
+/* Ties by module and name: the order must not depend on the sort. */
 static int compare_compiled_rows(const void *a, const void *b)
 {
     const struct compiled_row *left = a;

@@ -57,6 +57,7 @@ static void copies_add_copy(struct copy_groups *groups, const struct analysis_in
     }
 }
 
+/* Strings are few beside events, so a table by the name's number needs no hashing. */
 static void copies_collect(struct copy_groups *groups, const struct analysis_input *input)
 {
     const struct trace *trace = input->trace;

@@ -154,6 +154,8 @@ static void add_counters_table(struct results *results, struct section *section,
     table->rows_in_all = count;
 }
 
+/* Counted and sampled metrics differ in whose work they see: counters of kernels are of this
+ * process, but each kernel ran alone; samples are of the whole device, in its usual course. */
 static struct section *metrics_section(struct results *results, const struct analysis_input *input,
                                        bool is_sampled)
 {

@@ -36,6 +36,8 @@ static bool has_cost(const struct module_costs *costs, uint32_t op)
     return cost && (cost->flops > 0 || cost->bytes >= 0);
 }
 
+/* All work of the device is the whole; counted of it are kernels whose operator was found in a
+ * capture and whose cost is known. */
 static struct graph_time measure_graph_time(const struct analysis_input *input)
 {
     const struct trace *trace = input->trace;
@@ -122,6 +124,8 @@ static void add_graph_numbers(struct results *results, struct section *section,
     COLUMN("attributed", "attributed", UNIT_FRACTION, 0, BAR_NONE, attributed_share(kind)) \
     COLUMN("reason", "of the rest", UNIT_TEXT, 0, BAR_NONE, value_text(reason_of_rest(kind)))
 
+/* "One of several" is said rather than the first: graphs that differ only in sizes have the
+ * same kernels. */
 static const char *captured_graph_text(struct results *results, const struct trace *trace,
                                        const struct graph_kind *kind)
 {

@@ -81,6 +81,7 @@ static void kernels_add_kernel(struct kernel_groups *groups, const struct trace 
         kernel->shared_memory_bytes = detail->shared_memory_bytes;
 }
 
+/* A kernel is counted in the step in which it begins, and whole. */
 static void kernels_collect(struct kernel_groups *groups, const struct analysis_input *input)
 {
     const struct trace *trace = input->trace;
