@@ -275,6 +275,24 @@ def bytes_of_kernels(case: Case) -> None:
         assert row["bytes"] == wanted, f"{row}, not {wanted}"
         rate = wanted and wanted / (row["time"] / 1e9)
         assert row["bandwidth"] == rate, f"{row}, not {rate}"
+        assert row["of_bandwidth"] is None, f"{row}"
+    rates_of_memory(case, rows)
+
+
+def rates_of_memory(case: Case, rows: list[dict[str, Any]]) -> None:
+    """With what the processor's memory reached, a row has its share of that."""
+    reached = case.program.random.choice([1e9, 3e12])
+    rates = {"schema": "flopledger-rates-1", "kind": "cpu", "device": "X", "date": "2026-11-26"}
+    rates["memory_bytes_per_second"] = reached
+    rates["matmuls"] = [{"dtype": "fp32", "m": 1, "n": 1, "k": 1, "flops_per_second": 1e9}]
+    (case.folder / "rates.json").write_text(json.dumps(rates))
+    numbers, measured = compiled_section(
+        case, case.folder / "trace.json", "--rates", case.folder / "rates.json"
+    )
+    assert numbers["memory_bandwidth"] == reached, f"{numbers}"
+    for row, plain in zip(measured, rows):
+        share = plain["bandwidth"] and plain["bandwidth"] / reached
+        assert row == plain | {"of_bandwidth": share}, f"{row}, not {share}"
 
 
 def template_without_a_name(case: Case) -> None:
@@ -386,8 +404,10 @@ def write_logs(case: Case, *texts: str) -> Path:
     return path
 
 
-def compiled_section(case: Case, path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    report = case.ask("report", "--top", "0", path)
+def compiled_section(
+    case: Case, path: Path, *words: str | Path
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    report = case.ask("report", "--top", "0", *words, path)
     assert report.returncode == 0, report.stderr
     section = json.loads(report.stdout)["ranks"][0]["sections"].get("compiled")
     if section is None:

@@ -78,18 +78,24 @@ static bool read_matmuls(struct measured_rates *rates, const struct json_node *f
                      rates->path);
 }
 
-static void say_how_measured(struct measured_rates *rates)
+static const char *how_measured(struct measured_rates *rates, const char *what)
 {
     char text[512];
 
     if (rates->is_processor && rates->threads > 0)
-        (void)snprintf(text, sizeof text,
-                       "measured: the fastest matmul on %.200s, %" PRId64 " thread%s, %.32s",
-                       rates->device, rates->threads, rates->threads == 1 ? "" : "s", rates->date);
+        (void)snprintf(text, sizeof text, "measured: %s on %.200s, %" PRId64 " thread%s, %.32s",
+                       what, rates->device, rates->threads, rates->threads == 1 ? "" : "s",
+                       rates->date);
     else
-        (void)snprintf(text, sizeof text, "measured: the fastest matmul on %.200s, %.32s",
-                       rates->device, rates->date);
-    rates->how = measured_rates_copy(rates, text);
+        (void)snprintf(text, sizeof text, "measured: %s on %.200s, %.32s", what, rates->device,
+                       rates->date);
+    return measured_rates_copy(rates, text);
+}
+
+static void say_how_measured(struct measured_rates *rates)
+{
+    rates->how = how_measured(rates, "the fastest matmul");
+    rates->how_memory = how_measured(rates, "a copy");
 }
 
 /* A rate that no device has is not believed: the file may have been edited. */

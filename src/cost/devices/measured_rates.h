@@ -28,6 +28,7 @@ struct measured_rates {
     int64_t threads;               /* of a processor; 0: not said */
     const char *date;              /* "2026-11-24" */
     const char *how;               /* "measured: fastest of 12 matmuls on ..., 2026-11-24" */
+    const char *how_memory;        /* the same of the memory's rate */
     double peaks[PEAK_TYPE_COUNT]; /* the fastest matmul of each type, in FLOP/s; 0: none was run */
     double memory_bytes_per_second;  /* read and written; 0: not measured */
     struct measured_matmul *matmuls; /* [count] */

@@ -81,6 +81,7 @@ void choose_peaks(struct peak_choice *choice, const struct trace *trace, int32_t
     *choice = (struct peak_choice){.name = said->device_name,
                                    .is_name_by_user = said->device_name != NULL,
                                    .is_rocm = trace->facts.is_rocm == 1,
+                                   .rates = said->rates,
                                    .has_precision = said->has_precision,
                                    .precision = said->precision};
     if (device >= 0 || choice->name)

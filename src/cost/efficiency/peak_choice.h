@@ -23,14 +23,15 @@ struct peak_settings {
 };
 
 struct peak_choice {
-    const char *name;                  /* as the trace or the user says, or inferred; NULL: none */
-    const struct device_peak *device;  /* NULL: not in the table */
-    struct device_match match;         /* how the name was matched; of no meaning without a name */
-    double peaks[PEAK_TYPE_COUNT];     /* FLOP/s to measure against; 0: not known */
-    bool is_by_user[PEAK_TYPE_COUNT];  /* --peak gave it */
-    bool is_measured[PEAK_TYPE_COUNT]; /* --rates gave it */
-    const char *how_measured;          /* NULL: none is */
-    const char *how_derived;           /* NULL, or where the peaks of the processor are from */
+    const char *name;                   /* as the trace or the user says, or inferred; NULL: none */
+    const struct device_peak *device;   /* NULL: not in the table */
+    struct device_match match;          /* how the name was matched; of no meaning without a name */
+    double peaks[PEAK_TYPE_COUNT];      /* FLOP/s to measure against; 0: not known */
+    bool is_by_user[PEAK_TYPE_COUNT];   /* --peak gave it */
+    bool is_measured[PEAK_TYPE_COUNT];  /* --rates gave it */
+    const char *how_measured;           /* NULL: none is */
+    const struct measured_rates *rates; /* as in the settings: of the memory, too */
+    const char *how_derived;            /* NULL, or where the peaks of the processor are from */
     bool is_name_by_user;
     bool is_rocm;
     bool has_precision; /* as in the settings */

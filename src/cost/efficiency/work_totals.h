@@ -60,4 +60,7 @@ double compute_roof(const struct efficiency *efficiency, const struct matrix_cal
 /* Bytes per second; 0: not known. */
 double memory_roof(const struct efficiency *efficiency);
 
+/* The device, or what was measured; NULL: not known. */
+const char *memory_roof_source(const struct efficiency *efficiency);
+
 #endif

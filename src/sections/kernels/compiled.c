@@ -2,6 +2,7 @@
 #include "base/core/hash_map.h"
 #include "base/core/invariant.h"
 #include "base/core/sort.h"
+#include "cost/efficiency/work_totals.h"
 #include "cost/modules/compiled_calls.h"
 #include "output/results/metrics.h"
 #include "sections/analysis.h"
@@ -31,6 +32,7 @@ struct compiled_view {
     int64_t total_ns;
     int64_t known_ns;    /* of which operators and lines are known */
     int64_t in_model_ns; /* and the module */
+    double bandwidth;    /* of the memory, in bytes/s; 0: not known */
 };
 
 /* Each event in compiled code, by the event of costs->compiled that it lies in. Climbs from the
@@ -167,6 +169,14 @@ static void add_compiled_numbers(struct results *results, struct section *sectio
          share_of_compiled(view->known_ns, view->total_ns), NULL},
         {"attributed_module", "and to a module",
          share_of_compiled(view->in_model_ns, view->total_ns), NULL},
+        {"memory_bandwidth", "memory bandwidth",
+         view->bandwidth > 0 ? value_bytes_per_second(view->bandwidth)
+                             : value_not_known(view->input->costs->has_device
+                                                   ? "needs the device: --device NAME"
+                                                   : "needs what the processor's memory reaches: "
+                                                     "flopledger device --measure rates.json, "
+                                                     "then --rates rates.json"),
+         memory_roof_source(view->input->efficiency)},
     };
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -197,19 +207,35 @@ static double compiled_bytes_per_second(const struct compiled_row *row)
     return row->bytes / ((double)row->time_ns / 1e9);
 }
 
-#define COMPILED_COLUMNS(COLUMN)                                                               \
-    COLUMN("kernel", "kernel", UNIT_TEXT, 0, BAR_NONE, compiled_text(results, row->call->op))  \
-    COLUMN("calls", "calls", UNIT_COUNT, 3, BAR_NONE, value_count(row->calls))                 \
-    COLUMN("time", "time", UNIT_TIME_NS, 0, BAR_NONE, value_time_ns(row->time_ns))             \
-    COLUMN("operators", "operators", UNIT_TEXT, 2, BAR_NONE,                                   \
-           compiled_text(results, row->call->aten))                                            \
-    COLUMN("lines", "lines", UNIT_TEXT, 1, BAR_NONE, compiled_text(results, row->call->lines)) \
-    COLUMN("module", "module", UNIT_TEXT, 0, BAR_NONE,                                         \
-           compiled_module_text(results, view, row->module))                                   \
-    COLUMN("bytes", "bytes", UNIT_BYTES, 4, BAR_NONE,                                          \
-           if_moved(row, value_bytes(llround(fmin(row->bytes, 9e18)))))                        \
-    COLUMN("bandwidth", "memory", UNIT_BYTES_PER_SECOND, 4, BAR_NONE,                          \
-           if_moved(row, value_bytes_per_second(compiled_bytes_per_second(row))))
+#define COMPILED_COLUMNS(COLUMN)                                                                \
+    COLUMN("kernel", "kernel", UNIT_TEXT, 0, BAR_NONE, compiled_text(results, row->call->op))   \
+    COLUMN("calls", "calls", UNIT_COUNT, 3, BAR_NONE, value_count(row->calls))                  \
+    COLUMN("time", "time", UNIT_TIME_NS, 0, BAR_NONE, value_time_ns(row->time_ns))              \
+    COLUMN("operators", "operators", UNIT_TEXT, 2, BAR_NONE,                                    \
+           compiled_text(results, row->call->aten))                                             \
+    COLUMN("lines", "lines", UNIT_TEXT, 1, BAR_NONE, compiled_text(results, row->call->lines))  \
+    COLUMN("module", "module", UNIT_TEXT, 0, BAR_NONE,                                          \
+           compiled_module_text(results, view, row->module))                                    \
+    COLUMN("bytes", "bytes", UNIT_BYTES, 4, BAR_NONE,                                           \
+           if_moved(row, value_bytes(llround(fmin(row->bytes, 9e18)))))                         \
+    COLUMN("bandwidth", "memory", UNIT_BYTES_PER_SECOND, 4, BAR_NONE,                           \
+           if_moved(row, value_bytes_per_second(compiled_bytes_per_second(row))))               \
+    COLUMN("of_bandwidth", "of its bandwidth", UNIT_FRACTION, 3, BAR_NONE,                      \
+           if_moved(row, view->bandwidth > 0                                                    \
+                             ? value_fraction(compiled_bytes_per_second(row) / view->bandwidth) \
+                             : value_none()))
+
+static const char place_note[] =
+    "Of a kernel fused from several modules the innermost that holds all of them is named.";
+static const char cache_note[] =
+    "Of a kernel fused from several modules the innermost that holds all of them is named. More "
+    "than 100 % of the memory's bandwidth: the tensors fit in caches.";
+
+static bool is_over_bandwidth(const struct compiled_view *view, const struct compiled_row *row)
+{
+    return view->bandwidth > 0 && row->bytes > 0 && row->time_ns > 0 &&
+           compiled_bytes_per_second(row) > view->bandwidth;
+}
 
 static void add_compiled_table(struct results *results, struct section *section,
                                const struct compiled_view *view)
@@ -220,19 +246,20 @@ static void add_compiled_table(struct results *results, struct section *section,
     size_t shown = rows_to_show(view->input->options, view->row_count);
 
     table->rows_in_all = view->row_count;
-    table->note = "Of a kernel fused from several modules the innermost that holds all of them is "
-                  "named.";
+    table->note = place_note;
     for (size_t i = 0; i < shown; i++) {
         const struct compiled_row *row = &view->rows[i];
 
         FILL_ROW(table_add_row(results, table, 0), COMPILED_COLUMNS);
+        if (is_over_bandwidth(view, row))
+            table->note = cache_note;
     }
 }
 
 static struct section *describe_compiled(struct results *results,
                                          const struct analysis_input *input)
 {
-    struct compiled_view view = {.input = input};
+    struct compiled_view view = {.input = input, .bandwidth = memory_roof(input->efficiency)};
     struct section *section;
 
     if (input->costs->compiled.range_count == 0)

@@ -39,13 +39,12 @@ static const char excess_note[] =
 
 static void roofline_add_numbers(const struct roofs *roofs)
 {
-    section_add_number(
-        roofs->results, roofs->section,
-        (struct number){"memory_bandwidth", "memory bandwidth",
-                        roofs->bandwidth > 0 ? value_bytes_per_second(roofs->bandwidth)
-                                             : value_not_known(needs_device),
-                        roofs->bandwidth > 0 ? roofs->input->efficiency->peaks.device->name
-                                             : NULL});
+    section_add_number(roofs->results, roofs->section,
+                       (struct number){"memory_bandwidth", "memory bandwidth",
+                                       roofs->bandwidth > 0
+                                           ? value_bytes_per_second(roofs->bandwidth)
+                                           : value_not_known(needs_device),
+                                       memory_roof_source(roofs->input->efficiency)});
     add_device_clock(roofs->results, roofs->section, roofs->input);
 }
 
