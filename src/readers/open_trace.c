@@ -60,6 +60,8 @@ static bool has(const struct look *look, const char *head, size_t length)
            memcmp(head + look->offset, look->bytes, look->length) == 0;
 }
 
+/* A page of a web server (an error, a login) is what a download often leaves in place of a
+ * trace. */
 static bool is_markup(const char *head, size_t length)
 {
     static const char *const starts[] = {"<!doctype", "<html", "<?xml", "<head"};
@@ -177,6 +179,7 @@ static void show_head(char *to, size_t size, struct input_window head)
     }
 }
 
+/* The beginning is shown: a reader sees at once what he has given. */
 static bool open_trace_refuse(const struct input_stream *input, struct input_window head,
                               struct error *error)
 {
@@ -240,6 +243,7 @@ bool reader_can_split(uint32_t count, struct error *error)
                      READER_PARTS_MAX);
 }
 
+/* A file of several ranks is read once for each of them, which a pipe cannot be. */
 bool reader_has_all_parts(const struct input_stream *input, const struct read_options *options,
                           uint32_t count, struct error *error)
 {

@@ -44,6 +44,8 @@ static int64_t pipeline_timings_time_of(const struct json_node *node)
     return ms >= 0 && ms < time_limit_ms ? (int64_t)(ms * 1e6 + 0.5) : -1;
 }
 
+/* Passes are told as kernels of one stream, iterations as ranges of the host: so they have a
+ * ledger like any trace. */
 static void pipeline_timings_add_event(struct timings_reading *reading, enum event_kind kind,
                                        const char *name, const int64_t range_ns[2])
 {

@@ -106,6 +106,8 @@ double measured_clock_share(const struct analysis_input *input)
     return clock_hz > 0 && device && device->clock_hz > 0 ? clock_hz / device->clock_hz : 0;
 }
 
+/* Peaks hold at one clock. A device that is held below it by power or heat cannot reach them,
+ * whatever the program does. */
 void add_device_clock(struct results *results, struct section *section,
                       const struct analysis_input *input)
 {

@@ -275,6 +275,8 @@ struct stats_page {
     size_t written;
 };
 
+/* Names are checked before the database is opened for them: a typing error costs no minute of
+ * reading. */
 bool choose_stats_reports(struct chosen_stats *chosen, char **names, int count, struct error *error)
 {
     size_t wanted = count ? (size_t)count : DEFAULT_REPORT_COUNT;

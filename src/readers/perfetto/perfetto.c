@@ -33,6 +33,8 @@ static bool is_usual_field(const struct proto_field *field)
     return false;
 }
 
+/* A packet of any recorder has one of the usual fields; random bytes that happen to parse have
+ * none. */
 static bool begins_packet(struct proto_bytes message)
 {
     struct proto_walk walk = proto_walk_of(message);

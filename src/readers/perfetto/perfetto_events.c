@@ -82,6 +82,8 @@ static void append_quoted(struct perfetto_reading *reading, struct proto_bytes t
     append_text(reading, "\"");
 }
 
+/* By hand: nearly each argument has a number, and snprintf would parse its format for each of
+ * them. */
 static void append_natural(struct perfetto_reading *reading, uint64_t number)
 {
     char digits[NUMBER_BYTES_MAX];
@@ -371,6 +373,7 @@ static uint64_t first_fixed(const struct proto_field *field)
     return value;
 }
 
+/* Numbers of categories come one by one or packed, as writers of protobuf may choose. */
 static void read_categories(struct track_event *event, const struct perfetto_reading *reading,
                             const struct perfetto_sequence *sequence, struct proto_field *field)
 {
@@ -449,6 +452,8 @@ static void append_place(struct perfetto_reading *reading, const struct track_ev
     append_integer(reading, number_in_name(name, "QUEUE"));
 }
 
+/* Arguments become JSON in the names of torch.profiler's traces, so that one scanner of
+ * arguments is enough. */
 static void append_arguments(struct perfetto_reading *reading, const struct track_event *event,
                              const struct perfetto_sequence *sequence, struct proto_bytes message)
 {

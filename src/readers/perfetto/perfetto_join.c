@@ -64,6 +64,8 @@ struct stage_names {
     struct proto_bytes stage;
 };
 
+/* A queue has a number of its own (3) or that of its description (13), by the writer's
+ * version: both only tell queues apart. */
 static void read_stage_field(struct perfetto_reading *reading,
                              const struct perfetto_sequence *sequence, struct perfetto_stage *stage,
                              struct stage_names *names, const struct proto_field *field)
@@ -107,6 +109,7 @@ static void read_stage_field(struct perfetto_reading *reading,
     }
 }
 
+/* A launch tells grid and block as messages of three sizes. */
 static uint32_t launch_detail(struct perfetto_reading *reading, struct proto_bytes launch)
 {
     struct event_detail detail = event_detail_none();

@@ -70,6 +70,7 @@ static void intern_entry(struct perfetto_state *state, struct perfetto_sequence 
     hash_map_set(&sequence->names, interned_key(kind, number), perfetto_text(state, name));
 }
 
+/* Numbers are those of the fields of InternedData, in which a sequence says each name once. */
 void perfetto_intern(struct perfetto_state *state, struct perfetto_sequence *sequence,
                      struct proto_bytes message)
 {

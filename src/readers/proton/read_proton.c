@@ -30,6 +30,8 @@ bool looks_like_proton(const char *head, size_t length)
            memmem(head, length, "\"frame\"", 7) && !memmem(head, length, "\"ph\"", 4);
 }
 
+/* A value that is no number, below zero or beyond what can be summed is counted and left out;
+ * one that lacks counts as zero. */
 static double proton_number(struct call_sums *sums, const struct json_node *metrics,
                             const char *key)
 {
@@ -70,6 +72,7 @@ static double memory_rate(struct call_sums *sums, const struct json_node *device
            proton_number(sums, device, "bus_width") / 8;
 }
 
+/* Devices stand behind the tree, by kind and then by number. */
 static void proton_describe_devices(struct call_sums *sums, const struct json_node *kinds)
 {
     for (const struct json_node *kind = kinds->first; kind; kind = kind->next) {
@@ -170,6 +173,7 @@ static void proton_add_tree(struct proton_reading *reading, const struct json_no
     free(waiting);
 }
 
+/* Devices are read first though they stand last: nodes of the tree name them. */
 static bool proton_read_tree(struct call_sums *sums, const struct json_node *root,
                              struct error *error)
 {

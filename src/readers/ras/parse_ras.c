@@ -326,6 +326,7 @@ static bool parse_group_line(struct text_reading *reading, const char *line)
     return true;
 }
 
+/* From the most special form to the least: the last ones take nearly any line. */
 static void parse_text_line(struct text_reading *reading, const char *line)
 {
     long count;

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Tables of several runs stand in one file, told apart by a suffix or by an id in each row: a
+ * part is one process of one run. */
 static struct rocpd_part *rocpd_add_part(struct rocpd_parts *parts, const struct rocpd_part *part)
 {
     for (uint32_t i = 0; i < parts->count; i++) {

@@ -386,6 +386,8 @@ static enum json_progress read_process(struct rocprof_json *json)
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
+/* The key must stand in the head with its colon: the words alone may stand in a text of any
+ * file. */
 static bool rocprof_json_recognises(const char *head, size_t length)
 {
     const char *end = head + length;

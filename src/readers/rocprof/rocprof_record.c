@@ -208,6 +208,8 @@ static bool begins_record(const char *at)
     return *at == ',' && strncmp(scan_space(at + 1), "\"kind\"", 6) == 0;
 }
 
+/* Known keys of arrays: where a damaged record made the end of its array unclear, the next of
+ * these tells where reading can go on. */
 static bool begins_array(const char *at)
 {
     static const char *const arrays[] = {

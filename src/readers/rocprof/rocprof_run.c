@@ -65,6 +65,7 @@ int32_t rocprof_run_small(int64_t number)
 
 /* ---- texts --------------------------------------------------------------------------------- */
 
+/* Nearly no string has escapes, so that copying is for those that do. */
 uint32_t rocprof_json_string(struct rocprof_run *run, const struct json_slice *slice)
 {
     struct string_pool *strings = &run->builder.strings;
@@ -437,6 +438,8 @@ static uint32_t track_of_queue(struct rocprof_run *run, const struct rocprof_que
     return trace_builder_track(&run->builder, &key);
 }
 
+/* Records may name a kernel by number before the table of names comes, or without one: its
+ * number stands in then. */
 static uint32_t kernel_name_of(struct rocprof_run *run, uint32_t index)
 {
     struct rocprof_kernel *kernel = &run->kernels[index];

@@ -158,6 +158,8 @@ static bool is_memory_out(const struct sqlite_input *input)
     return is_out;
 }
 
+/* The first damage is kept: later ones follow from it. A damaged page may ask for more memory
+ * than there can be, which is not our lack of it. */
 static void note_damage(struct sqlite_input *input, const char *table)
 {
     const char *what = sqlite3_errmsg(input->connection);
@@ -458,6 +460,8 @@ const char *sqlite_next_table(struct sqlite3_stmt **list)
     return NULL;
 }
 
+/* Newer recorders add a form's number to a table's name, and may write old and new side by
+ * side. */
 static void find_latest_form(struct sqlite_input *input, const char *name, char *to)
 {
     sqlite3_stmt *list = sqlite_list_tables(input);
@@ -596,6 +600,7 @@ static int64_t largest_id(struct sqlite_input *input, const char *table)
     return id;
 }
 
+/* Rows by the largest id: counting them would read the table, which is just what was not done. */
 void sqlite_input_tell_unused(struct read_account *read, struct sqlite_input *input,
                               const char *lists)
 {

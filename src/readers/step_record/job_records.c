@@ -339,6 +339,8 @@ static void job_records_add_record(struct job_records *records, const char *name
     free(path);
 }
 
+/* Records of one rank stand in the order in which they were opened: an attempt that was
+ * restarted comes behind the one before. */
 static int job_records_by_rank(const void *a, const void *b)
 {
     const struct job_record *first = *(struct job_record *const *)a;

@@ -83,6 +83,7 @@ static void add_clock(struct step_reader *reader, int64_t from_ns, int64_t unix_
     ARRAY_ADD(reader->clocks, reader->clock_count, (struct clock_offset){from_ns, offset});
 }
 
+/* Read by descriptor and place, not mapped: the file grows while it is read, and may be cut. */
 bool step_reader_open(struct step_reader *reader, const char *path, struct error *error)
 {
     struct step_record_header header;
@@ -138,6 +139,8 @@ static bool read_step_record_is_possible(int64_t number)
     return number >= -1 && number < INT64_C(1) << 58;
 }
 
+/* What a crash left half written may hold anything: an entry is used only where all its
+ * numbers can be. */
 static bool has_possible_numbers(const struct step_entry *entry)
 {
     return read_step_record_is_possible(entry->step) &&

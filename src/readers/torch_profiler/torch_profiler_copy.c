@@ -129,6 +129,8 @@ bool copy_trace_text(const char *path, const struct trace_text_sink *sink,
                      "'%s' holds no \"traceEvents\": no trace of torch.profiler", path);
 }
 
+/* Members are handed on as they were written, text and all: a copy must not change what it
+ * does not know. */
 bool walk_event_members(const char *text, size_t length,
                         void (*take)(void *context, const struct event_member *member),
                         void *context)

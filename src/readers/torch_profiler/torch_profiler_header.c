@@ -71,6 +71,8 @@ static int8_t flag_of(const struct json_slice *value)
     return slice_is(value, "false") || slice_is(value, "False") ? 0 : -1;
 }
 
+/* Flags are -1 ("not told") until the header says: an older recorder that writes none must not
+ * count as having them off. */
 static bool torch_profiler_header_take_flag(struct run_facts *facts, const struct json_slice *key,
                                             const struct json_slice *value)
 {

@@ -195,6 +195,8 @@ static bool skip_byte_order_mark(struct json_window *window)
     return true;
 }
 
+/* A list of events alone is a trace, too: Chrome's format allows both. Some editors put a byte
+ * order mark before either. */
 static void parse_text(struct parse *parse)
 {
     struct json_window *window = window_of(parse);

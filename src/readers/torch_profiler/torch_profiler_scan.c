@@ -168,6 +168,8 @@ static inline const char *scan_phase(struct json_scan *scan, const char *at,
     return at;
 }
 
+/* What was scanned is noted as a trail: the next event of the same layout is read by it,
+ * without looking at each key. */
 static const char *scan_field(struct json_scan *scan, const char *at, enum field field,
                               struct torch_event *event, struct layout_trail *trail)
 {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One piece at first: whether the file can be cut is known when its events begin. */
 void torch_pieces_init(struct torch_pieces *pieces, struct input_stream *input,
                        const struct read_options *options)
 {

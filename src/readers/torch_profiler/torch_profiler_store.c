@@ -100,6 +100,8 @@ enum {
     NAME_IS_WAIT = 16
 };
 
+/* Control characters and broken UTF-8 would break a terminal or a page; nearly all names have
+ * neither, and one look per name tells. */
 static bool is_clean(const char *text, size_t length)
 {
     for (size_t i = 0; i < length;) {
@@ -516,6 +518,8 @@ static void store_half(struct torch_store *store, const struct torch_event *text
     trace_builder_add_half(store->builder, &half);
 }
 
+/* Names of processes and threads come in any order and before or behind their events, so they
+ * are kept until the end. */
 static void store_metadata(struct torch_store *store, const struct torch_event *text)
 {
     struct given_name name = {0};

@@ -351,6 +351,8 @@ static void read_planes(struct xplane_reading *reading, const struct found_plane
     }
 }
 
+/* A file that shrank while it was read is told first: whatever else looks damaged follows from
+ * that. */
 static void tell_of_end(struct xplane_reading *reading, const struct found_planes *found,
                         const struct input_stream *input)
 {

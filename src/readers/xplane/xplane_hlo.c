@@ -189,6 +189,8 @@ struct window_size {
     int64_t holes;
 };
 
+/* Of each dimension the size (1) and the dilation of the base (6): stride and padding are
+ * already in the sizes of the result. */
 static size_t hlo_read_window(struct proto_bytes message, struct window_size *sizes)
 {
     struct proto_walk walk = proto_walk_of(message);

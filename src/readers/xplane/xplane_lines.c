@@ -20,6 +20,7 @@ static void count_under(struct xplane_reading *reading, struct proto_bytes plane
     reading->category = string_pool_add(&reading->builder.strings, text, (size_t)length);
 }
 
+/* Threads have numbers that may be repeated in other planes: the process is part of the key. */
 static uint32_t host_track(struct xplane_reading *reading, int64_t id, struct proto_bytes name)
 {
     struct track_key key = {.process = reading->process, .device = -1, .stream = -1};
@@ -317,6 +318,7 @@ static void add_core_event(struct xplane_reading *reading, const struct device_l
     trace_builder_add(&reading->builder, &event);
 }
 
+/* The name is "step N", which the finder of steps knows from all recorders. */
 static void add_step(struct xplane_reading *reading, const struct device_line *line,
                      const struct xplane_event *read, const struct xplane_time *time)
 {
@@ -447,6 +449,8 @@ static void read_device_line(struct xplane_reading *reading, struct device_line 
     (void)xplane_is_whole(reading, &walk, "a line");
 }
 
+/* A plane of a GPU has lines by stream, one of a TPU by what they show (operations,
+ * asynchronous ones, steps): the latter are asked for only where there are no streams. */
 void xplane_read_device(struct xplane_reading *reading, const struct xplane *plane, int32_t device,
                         bool has_streams)
 {

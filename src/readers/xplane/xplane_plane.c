@@ -138,6 +138,7 @@ static uint32_t index_of_id(const struct hash_map *by_id, const uint32_t *of_sma
     return of_small ? of_small[id] - 1 : NO_VALUE; /* NO_VALUE is -1 */
 }
 
+/* Most numbers are small: those are found by place, the rest in a map. */
 static void add_metadata(struct xplane *plane, struct proto_bytes entry)
 {
     struct named named = entry_of(entry);

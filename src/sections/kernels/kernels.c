@@ -222,6 +222,8 @@ static bool has_kernels(const struct analysis_input *input)
     return has_chosen_event(input->trace, input->ledger, 1U << EVENT_KERNEL, UINT32_MAX);
 }
 
+/* The sum of durations is not the time of the device: kernels that run beside each other count
+ * each. That they do is said with the number. */
 static struct section *list_kernels(struct results *results, const struct analysis_input *input)
 {
     struct kernel_groups groups = {0};

@@ -69,6 +69,8 @@ static void add_device_event(struct launch_statistics *statistics, uint32_t inde
         statistics->short_kernels++;
 }
 
+/* Each call counts among its name; only one that put something on the device is a launch. A
+ * graph launch is a launch of many. */
 static void launches_add_call(struct launch_statistics *statistics, uint32_t index)
 {
     const struct event *call = &statistics->input->trace->host[index];
@@ -120,6 +122,8 @@ static void launches_add_number(struct results *results, struct section *section
                        (struct number){.key = key, .title = title, .value = value});
 }
 
+/* A mean alone would hide the form: a queue that runs ahead has long delays and loses nothing
+ * by them, so median and p90 stand beside it. */
 static void add_delay_numbers(struct results *results, struct section *section,
                               struct launch_statistics *statistics)
 {
@@ -140,6 +144,8 @@ static void add_delay_numbers(struct results *results, struct section *section,
                         value_time_ns(percentile_of(delays, count, 100)));
 }
 
+/* Kernels shorter than the call that launched them show the limit of the host: a device that
+ * gets only such ones waits, however fast it is. */
 static void add_launch_numbers(struct results *results, struct section *section,
                                const struct launch_statistics *statistics)
 {
@@ -214,6 +220,7 @@ static void launches_add_streams(struct results *results, struct section *sectio
     COLUMN("device_events", "kernels and copies launched", UNIT_COUNT, 1, BAR_NONE,            \
            value_count(statistics->calls[rows[i].group].device_events))
 
+/* All calls, not launches alone: a synchronizing call in the list is what a reader looks for. */
 static void launches_add_calls(struct results *results, struct section *section,
                                const struct launch_statistics *statistics)
 {
@@ -260,6 +267,7 @@ static bool has_launches(const struct analysis_input *input)
     return false;
 }
 
+/* Without steps there is no "per step", and so no section. */
 static struct section *describe_launches(struct results *results,
                                          const struct analysis_input *input)
 {

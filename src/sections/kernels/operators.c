@@ -218,6 +218,8 @@ struct thread_walk {
     uint32_t top; /* the innermost open call */
 };
 
+/* By the operator that launched the work itself; what stands around that operator gets it by
+ * the nesting of calls. */
 static void sum_device_time(struct operator_groups *groups)
 {
     const struct trace *trace = groups->input->trace;
@@ -270,6 +272,8 @@ static uint32_t find_group_by_name(struct operator_groups *groups, const struct 
     return *known - 1;
 }
 
+/* Ranges have no shapes to tell apart, and an operator without recorded shapes is one of its
+ * name. */
 static uint32_t operators_find_group(struct operator_groups *groups, const struct event *event)
 {
     uint32_t shapes = groups->input->trace->details[event->detail].input_shapes;
@@ -314,6 +318,8 @@ static void count_call(struct operator_groups *groups, const struct operator_cal
     groups->self_device_ns = saturated_sum(groups->self_device_ns, call->self_device_ns);
 }
 
+/* Threads are walked one by one with the same room, which grows to that of the largest and is
+ * not kept in between: its content need not be copied. */
 static void operators_make_room(struct thread_walk *walk, uint32_t count)
 {
     if (count <= walk->capacity)
@@ -369,6 +375,7 @@ static void add_thread(struct operator_groups *groups, struct thread_walk *walk,
     }
 }
 
+/* Thread by thread: calls nest within a thread only. */
 static void operators_collect(struct operator_groups *groups)
 {
     const struct trace *trace = groups->input->trace;
@@ -458,6 +465,8 @@ static struct tally rank_by(const struct operator_groups *groups,
                           .max_ns = group->max_cpu_ns};
 }
 
+/* On a CPU alone the columns of device time would be empty, so they are kept for programs;
+ * ranges launch nothing themselves. */
 static void operators_add_table(struct results *results, struct section *section,
                                 const struct operator_groups *groups, bool of_ranges)
 {

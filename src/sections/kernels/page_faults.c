@@ -16,6 +16,8 @@ static bool is_ours(const struct series *series, const struct ledger *ledger)
            (series->device == SERIES_OF_HOST || series->device == ledger->device);
 }
 
+/* Samples hold counts that a recorder made: a damaged one is held at the largest integer, and
+ * sums saturate. */
 static struct fault_sum sum_faults(const struct ledger *ledger, const struct series *series)
 {
     struct step_finder finder = {.ledger = ledger};

@@ -86,6 +86,8 @@ static struct value roofline_if_known(const struct class_work *class, struct val
                                      ? value_not_known(needs_device)                               \
                                      : value_fraction(class->roof_ns / (double)class->known_ns)))
 
+/* Work above its roof cannot be: the note says so where it happens, which is where a peak or a
+ * count is wrong. */
 static void roofline_add_classes(const struct roofs *roofs)
 {
     struct table *table = section_add_table(roofs->results, roofs->section, "classes",
@@ -175,6 +177,7 @@ static void roofline_add_operators(const struct roofs *roofs)
             table->note = excess_note;
 }
 
+/* A roof is of a device's peaks, of which a trace of a CPU alone has none. */
 static struct section *measure_roofs(struct results *results, const struct analysis_input *input)
 {
     struct roofs roofs = {.results = results,

@@ -90,6 +90,7 @@ static int64_t odd_size(const struct efficiency *efficiency, const struct matrix
     return odd;
 }
 
+/* fp32 goes first: where TF32 is off, no size would help. */
 static const char *why_on_vector_units(struct results *results, const struct efficiency *efficiency,
                                        const struct matrix_call *call)
 {
@@ -291,6 +292,8 @@ static void add_rate_inside(const struct unit_use *use)
                            .text));
 }
 
+/* Two figures: what kernels' names tell, and what their rate proves. A name may be unknown,
+ * but no vector unit reaches such a rate. */
 static void tensor_core_use_add_numbers(const struct unit_use *use)
 {
     const struct step_efficiency *total = &use->efficiency->total;
@@ -459,6 +462,7 @@ static void add_slow_products(const struct unit_use *use)
     COLUMN("name", "full name", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                \
            value_text(results_text(use->results, module->name)))
 
+/* Three levels: below them, modules repeat (layers), and the table of operators says more. */
 static void add_modules(const struct unit_use *use)
 {
     enum { DEPTH_MAX = 3 };

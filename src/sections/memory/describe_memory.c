@@ -11,6 +11,8 @@ enum { TIMELINE_SLICES = 20 };
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
+/* A block that was there before the recording has no start, no step and no operator: the peak
+ * is then said to be older than the trace. */
 static void add_place_of_peak(struct results *results, struct section *section,
                               const struct memory_view *view, const struct memory_peak *peak)
 {
@@ -310,6 +312,7 @@ static const enum metric metric_of_kind[MEMORY_KIND_COUNT] = {
     [MEMORY_OTHER] = METRIC_STEP_MEMORY_OTHER,
 };
 
+/* The kinds at the peak, not their own peaks: only what was alive at one moment adds up to it. */
 static void memory_sections_add_steps(struct results *results, struct section *section,
                                       const struct memory_view *view)
 {

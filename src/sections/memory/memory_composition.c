@@ -28,6 +28,7 @@ static uint64_t part_key(const struct memory_block *block)
     return pair_key(block->module, block->kind * (uint32_t)(MEMORY_PHASE_COUNT + 1) + phase);
 }
 
+/* Blocks that are alive at one moment, so that the parts add up to the peak to the byte. */
 static void find_parts(struct parts *parts, const struct memory_view *view)
 {
     const struct memory_blocks *blocks = &view->run->blocks;

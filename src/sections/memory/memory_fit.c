@@ -29,6 +29,8 @@ static struct value memory_fit_answer(int64_t most)
                            : value_count(most);
 }
 
+/* A forecast is asked of a replay of the recorded step with other sizes, moment by moment: the
+ * peak of a larger batch may lie in another phase than the recorded one. */
 static void add_answers(struct results *results, struct section *section,
                         const struct memory_fit_view *view, const struct memory_forecast *forecast,
                         const struct memory_replay *replay)
@@ -164,6 +166,7 @@ static void tell_ways_that_fit_no_more(struct results *results, struct section *
     COLUMN("assumes", "takes for granted", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,            \
            way->assumes ? value_text(way->assumes) : value_none())
 
+/* The first way is the step as recorded, with which the others are compared. */
 static void add_ways(struct results *results, struct section *section,
                      const struct memory_fit_view *view, const struct memory_forecast *forecast,
                      const struct what_ifs *ways)
@@ -187,6 +190,8 @@ static void add_ways(struct results *results, struct section *section,
     }
 }
 
+/* Without the number of samples nothing tells what grows with the batch; without marks nothing
+ * tells what stays. */
 struct section *describe_memory_fit(struct results *results, const struct memory_fit_view *view)
 {
     struct section *section = section_new(

@@ -160,6 +160,8 @@ static int compare_blocks(const void *a, const void *b)
     return (*left)->start < (*right)->start ? -1 : (*left)->start > (*right)->start;
 }
 
+/* A tensor's own name says most; the operator that allocated is next; a block from before the
+ * recording has neither. */
 static const char *what_is(struct results *results, const struct memory_run *run,
                            const struct memory_block *block)
 {
@@ -255,6 +257,7 @@ static uint64_t origin_key(const struct memory_run *run, const struct memory_blo
                     block->event == NO_EVENT ? 0 : run->trace->host[block->event].name + 1);
 }
 
+/* Steps come in order, so that a change of the step is enough to count them. */
 static void add_origin(struct origins *origins, const struct memory_run *run,
                        const struct memory_block *block, uint32_t step)
 {
@@ -307,6 +310,7 @@ static void add_origin_row(struct results *results, const struct memory_run *run
     FILL_ROW(table_add_row(results, table, 0), BLOCKS_COLUMNS);
 }
 
+/* The last step's own blocks are left out: whether they outlive it is not recorded. */
 static void add_growth_table(struct results *results, struct section *section,
                              const struct memory_view *view)
 {

@@ -24,6 +24,8 @@ static const char *settings_note(struct results *results, const struct memory_sn
     return "taken from the device";
 }
 
+/* Free memory is told in two parts, as only one of them helps anybody: whole segments go back
+ * to the device, pieces between blocks in use fit what fits in. */
 static void snapshot_allocator_add_totals(struct results *results, struct section *section,
                                           const struct snapshot_view *view,
                                           const struct memory_layout *layout)
@@ -137,6 +139,8 @@ static void snapshot_allocator_add_to_sum(struct memory_layout *sum,
         sum->largest_free_bytes = segment->largest_free_bytes;
 }
 
+/* Blocks never move between pools and streams, so memory that is free in one is of no use to
+ * another: hence the table. */
 static void add_pools(struct results *results, struct section *section,
                       const struct snapshot_view *view, const struct memory_layout *layout)
 {

@@ -131,6 +131,8 @@ static void snapshot_change_section_add_changes(struct results *results, struct 
     }
 }
 
+/* By function, not by line: lines move when a file is edited between the two, functions keep
+ * their names. */
 struct section *describe_snapshot_change(struct results *results,
                                          const struct snapshot_view *before,
                                          const struct snapshot_view *after)

@@ -33,6 +33,8 @@ struct oom_answer {
     const char *try_this;
 };
 
+/* Expandable segments are the remedy for stuck memory; where they are on already, only the
+ * order of allocations is left. */
 static struct oom_answer fit_of_stuck(const struct memory_layout *layout)
 {
     bool is_expandable = layout->count > 0 && layout->segments[0].is_expandable;
@@ -150,6 +152,7 @@ static struct table *add_event_table(struct results *results, struct section *se
                              COLUMNS_OF(EVENTS_COLUMNS));
 }
 
+/* Who asked and for how much comes first: the line of code is what a reader knows. */
 static void add_answer(struct results *results, struct section *section,
                        const struct snapshot_view *view, const struct oom *oom)
 {

@@ -136,6 +136,8 @@ static uint32_t annotation_key(const struct memory_life *life, const void *conte
     return life->born == 0 ? 0 : view->owners->annotation_of_moment[life->born];
 }
 
+/* Tags of phase and module are set by a program or by our recorder; annotations are shown only
+ * where some of the memory was allocated inside one. */
 static void add_by_owner(struct results *results, struct section *section,
                          const struct snapshot_view *view)
 {
@@ -381,6 +383,7 @@ static void snapshot_peak_add_warnings(struct results *results, struct section *
                             NULL, NULL);
 }
 
+/* More than a twentieth of the peak without a stack: below that a reader loses nothing by it. */
 static void snapshot_peak_add_advice(struct results *results, struct section *section,
                                      const struct snapshot_view *view,
                                      const struct memory_shares *shares)
@@ -400,6 +403,8 @@ static void snapshot_peak_add_advice(struct results *results, struct section *se
                          "tags of phase and module");
 }
 
+/* Bytes as the program asked for them, without the allocator's rounding, which has numbers of
+ * its own. A snapshot without history is shown as the moment in which it was taken. */
 struct section *describe_snapshot_peak(struct results *results, const struct snapshot_view *view)
 {
     static const struct share_table places = {"by_place", "At the peak, by line of code",

@@ -156,6 +156,8 @@ static void add_leaks(struct results *results, struct section *section,
     }
 }
 
+/* The least of each quarter, not the most: what rises and falls with each step has the same
+ * least, what is never given back raises it. */
 struct section *describe_snapshot_growth(struct results *results, const struct snapshot_view *view)
 {
     struct memory_growth growth = {0};

@@ -65,6 +65,8 @@ static const struct snapshot_segment **find_segments(const struct mapping *mappi
 /* Label 0 is free memory, 1 what waits to be free, 2 what has no stack; then places. */
 enum { LABEL_NO_STACK = MAP_CLASS_COUNT, LABELS_FIXED };
 
+/* Names are made when the first block of a place is drawn: most places of a snapshot have none
+ * in its end state. */
 static uint32_t label_of_block(struct mapping *mapping, const struct snapshot_block *block)
 {
     const struct snapshot_places *places = mapping->view->places;
@@ -103,6 +105,8 @@ static bool joins(struct timeline_block *last, const struct timeline_block *bloc
     return true;
 }
 
+/* On a map the axis is the address: bytes stand where a timeline has nanoseconds. Blocks too
+ * small to see are joined with the one before. */
 static void snapshot_map_fill_row(struct mapping *mapping, struct timeline_row *row,
                                   const struct snapshot_segment *segment)
 {
@@ -126,6 +130,7 @@ static void snapshot_map_fill_row(struct mapping *mapping, struct timeline_row *
     *row = (struct timeline_row){.blocks = blocks, .count = count};
 }
 
+/* Small and large blocks have segments of their own in the allocator, and so in the map. */
 static void snapshot_map_add_lane(struct mapping *mapping, bool is_small)
 {
     size_t count;
@@ -397,6 +402,7 @@ static uint32_t add_label(struct label_list *list, const char *name, uint32_t cl
     return list->count++;
 }
 
+/* Clocks of a snapshot may repeat or go back: a length below zero is drawn as none. */
 static struct timeline_block block_between(const struct snapshot_replay *replay, uint32_t first,
                                            uint32_t last)
 {
@@ -527,6 +533,7 @@ struct drawing {
     struct hash_map known; /* from place and size to label */
 };
 
+/* Allocations of one place and size share a label, of which a loop makes thousands. */
 static uint32_t label_of_life(struct drawing *drawing, const struct memory_life *life)
 {
     uint32_t place = place_of_life(drawing->view->places, life);
@@ -598,6 +605,8 @@ static void set_labels(struct timeline *timeline, const struct label_list *label
     timeline->block_count = timeline->event_count;
 }
 
+/* Without time between its events (one event, or a clock that stands) there is nothing to
+ * draw. */
 struct timeline *make_snapshot_timeline(struct results *results, const struct snapshot_view *view)
 {
     static const char *const no_texts[] = {""};

@@ -10,6 +10,8 @@ double convention_rate(const struct convention_run *run, double flops_per_token)
     return flops_per_token * run->tokens / run->seconds / run->devices;
 }
 
+/* In the order of what a reader can mend: a rule that does not fit the model, then the step's
+ * time, then the peak. */
 struct value convention_utilisation(const struct convention_run *run, double flops_per_token)
 {
     if (flops_per_token < 0.0)
@@ -63,6 +65,8 @@ static void convention_table_widen(struct extremes *extremes, const struct conve
     }
 }
 
+/* The ratio is to the exact count: that is the factor between two teams' numbers of the same
+ * run. */
 static void fill_convention(struct value *cells, const struct convention_run *run,
                             const struct convention *convention, double exact)
 {

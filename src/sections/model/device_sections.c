@@ -57,6 +57,8 @@ static void add_peaks(struct results *results, struct section *section,
     }
 }
 
+/* The source and where sources disagree stand with the figures: a peak without them is a
+ * rumor. */
 struct section *describe_device_peak(struct results *results, const struct device_peak *device,
                                      const char *how)
 {
@@ -174,6 +176,8 @@ struct section *describe_device_list(struct results *results)
     COLUMN("rate", "reached", UNIT_FLOPS_PER_SECOND, 0, BAR,                                 \
            value_flops_per_second(matmul->flops_per_second))
 
+/* The fastest repetition, as anything that runs beside makes others slower; nothing makes one
+ * too fast. */
 struct section *describe_measured_rates(struct results *results, const struct measured_rates *rates)
 {
     struct section *section = section_new(

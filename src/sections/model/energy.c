@@ -97,6 +97,8 @@ static void energy_add_source(struct results *results, struct section *section,
                           NULL);
 }
 
+/* Counters of energy move some ten times a second: below a second of steps their grain is
+ * larger than what is measured. */
 static struct section *measure_energy(struct results *results, const struct analysis_input *input)
 {
     struct drawn_energy drawn = energy_drawn(input);

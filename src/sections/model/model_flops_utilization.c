@@ -127,6 +127,8 @@ static void add_shares(const struct utilization *work)
                "all that the device computed: recomputation and masked pairs too");
 }
 
+/* Executed FLOPs have the recomputation in them, the model's have not: MFU is by the latter,
+ * HFU by the former. */
 static void add_rates(const struct utilization *work)
 {
     const struct step_efficiency *total = &work->efficiency->total;
@@ -150,6 +152,8 @@ static void add_rates(const struct utilization *work)
                "executed, while matmuls run");
 }
 
+/* FLOPs of a token are of this rank's part: with tensor parallelism a rank computes a part of
+ * each token. */
 static void add_batch(const struct utilization *work)
 {
     struct trained_batch batch = trained_batch_of(work->input);
@@ -193,6 +197,8 @@ static const char *source_of_peak(const struct utilization *work, enum peak_type
                           peaks->device->name, peaks->device->source);
 }
 
+/* Where the user gave the peak, the clock that ran has no say: the figure may be meant at that
+ * clock. */
 static void add_peak(const struct utilization *work)
 {
     const struct peak_choice *peaks = &work->efficiency->peaks;
@@ -399,6 +405,8 @@ static void warn_of_impossible(const struct utilization *work)
     }
 }
 
+/* Where no matrix work ran in the steps (a trace of copies, of data loading) a share of the
+ * peak has no meaning. */
 static struct section *measure_utilization(struct results *results,
                                            const struct analysis_input *input)
 {

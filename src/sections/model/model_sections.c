@@ -57,6 +57,8 @@ static void fill_part(struct value *cells, const char *name, const struct part_c
     cells[PART_FULL] = value_flops(3.0 * part->unmasked_flops);
 }
 
+/* Parts that a model does not have are left out, so that dense and routed models have tables
+ * of their own. */
 static void model_add_parts(struct results *results, struct section *section,
                             const struct architecture_cost *cost)
 {
@@ -87,6 +89,8 @@ static void add_sizes(struct results *results, struct section *section,
               value_count(architecture->hidden_size));
 }
 
+/* A backward is two products for each one forward, hence the 3.0. Layers for predicting
+ * further tokens stand apart: whether they run depends on the training, not on the file. */
 struct section *describe_model_parts(struct results *results, const struct model_run *run)
 {
     const struct architecture *architecture = &run->architecture;
@@ -186,6 +190,7 @@ static void model_warn_of_impossible(struct results *results, struct section *se
                         NULL, NULL);
 }
 
+/* The first convention is the exact count, by which the others are measured. */
 struct section *describe_conventions(struct results *results, const struct model_run *run)
 {
     size_t count;

@@ -6,6 +6,8 @@
 
 enum { BRIEF_DEPTH = 2 };
 
+/* Without shapes, or without any op that was counted, 'report' says nothing of modules;
+ * 'flops' then says what lacks. */
 static struct section *run_module_cost(struct results *results, const struct analysis_input *input)
 {
     bool has_steps = input->ledger->source != WINDOW_WHOLE;

@@ -34,6 +34,7 @@ static const char *kind_title(enum cost_kind kind)
     COLUMN("calls_in_all", "calls, all steps", UNIT_COUNT, PRIORITY_FOR_PROGRAMS, BAR_NONE,       \
            value_count(op->calls))
 
+/* In a brief page modules tell the same, with names that a reader knows. */
 static void add_counted_ops(struct results *results, struct section *section,
                             const struct module_cost_view *view)
 {
@@ -62,6 +63,8 @@ static void add_counted_ops(struct results *results, struct section *section,
            costs->has_device ? time_per_step(view, op->device_ns) : value_none())           \
     COLUMN("why", "why", UNIT_TEXT, 3, BAR_NONE, value_text(results_text(results, op->why)))
 
+/* Always told where shapes are there: a sum that silently lacks an operator is the wrong
+ * number this program is against. */
 static void add_uncounted_ops(struct results *results, struct section *section,
                               const struct module_cost_view *view)
 {

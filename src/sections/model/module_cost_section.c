@@ -101,6 +101,7 @@ static void add_flop_numbers(struct results *results, struct section *section,
             flops_per_step(view, phases[PHASE_OPTIMIZER].pointwise_flops));
 }
 
+/* Intensity is over the ops whose FLOPs are counted: bytes of all others would dilute it. */
 static void add_byte_numbers(struct results *results, struct section *section,
                              const struct module_cost_view *view)
 {
@@ -123,6 +124,8 @@ static void add_byte_numbers(struct results *results, struct section *section,
     }
 }
 
+/* Phases that did not run have no line. Latency is of the host; the device's time is the sum
+ * of its work and stands apart. */
 static void add_time_numbers(struct results *results, struct section *section,
                              const struct module_cost_view *view)
 {
@@ -169,6 +172,8 @@ static void add_cost_numbers(struct results *results, struct section *section,
     add_time_numbers(results, section, view);
 }
 
+/* Checkpointing without reentry ends a recomputation by an exception as soon as all is there
+ * that the backward needs: its last op was entered and did nothing. */
 static void add_doubt(struct results *results, struct section *section,
                       const struct module_costs *costs)
 {
@@ -205,6 +210,7 @@ static void add_undecided(struct results *results, struct section *section,
             NULL);
 }
 
+/* What makes the figures incomplete is said with the recorder's own words for how to get it. */
 static void add_cost_findings(struct results *results, struct section *section,
                               const struct module_cost_view *view)
 {

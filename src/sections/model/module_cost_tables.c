@@ -144,6 +144,8 @@ static void fill_in_all(struct value *cells, const struct module_cost *cost)
     cells[COLUMN_FORWARD_NS_IN_ALL] = value_time_ns(cost->forward_ns);
 }
 
+/* A column of a phase that never ran stays empty in all rows: zeros there would look like a
+ * result. */
 static void fill_flops(struct value *cells, const struct module_cost_view *view,
                        const struct module_cost *cost)
 {
@@ -165,6 +167,7 @@ static void fill_flops(struct value *cells, const struct module_cost_view *view,
         cells[COLUMN_INTENSITY] = value_number((double)sum.flops / (double)sum.matrix_bytes);
 }
 
+/* Rates without shapes would be of zero FLOPs: none is given. */
 static void fill_times(struct value *cells, const struct module_cost_view *view,
                        const struct module_cost *cost)
 {
@@ -239,6 +242,7 @@ static void add_outside_row(struct results *results, struct table *table,
     fill_in_all(cells, outside);
 }
 
+/* Modules whose parameters are not known come last, as -1. */
 static int64_t sort_value(const struct module_cost_view *view, uint32_t index)
 {
     const struct module_cost *cost = &view->costs->modules[index];
@@ -270,6 +274,8 @@ struct sorted_module {
     const char *name;
 };
 
+/* Within one parent: a module must stay below the one it is in, whatever the order is by. Ties
+ * by place in the model. */
 static int compare_sorted(const void *a, const void *b)
 {
     const struct sorted_module *left = a;
@@ -503,6 +509,8 @@ static void add_group_row(struct results *results, struct table *table,
     FILL_ROW(table_add_row(results, table, 0), DEPTHS_COLUMNS);
 }
 
+/* As many rows as asked for at each depth, not of all together: else the deepest level would
+ * take them all. */
 void add_depth_table(struct results *results, struct section *section,
                      const struct module_cost_view *view)
 {

@@ -235,6 +235,7 @@ static void against_warn(struct results *results, struct section *section,
                             efficiency_needs(input->efficiency));
 }
 
+/* Differences below a small share of the step are not explained: a plan is not that exact. */
 static void against_explain(struct results *results, struct section *section,
                             const struct planned_step *plan, const struct run_parts *run,
                             enum planned_part part)
@@ -252,6 +253,7 @@ static void against_explain(struct results *results, struct section *section,
                          .cost_ns = -1});
 }
 
+/* Both columns add up to their steps, so that the differences add up to that of the steps. */
 struct section *describe_plan_against_run(struct results *results,
                                           const struct analysis_input *input,
                                           const struct planned_step *plan)

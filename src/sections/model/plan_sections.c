@@ -37,6 +37,7 @@ static const char *plan_sharing_text(struct results *results, const struct plan_
                           layout->zero, recomputed[layout->recompute]);
 }
 
+/* A range beside the time: a plan without one is taken for a measurement. */
 struct section *describe_plan(struct results *results, const struct plan_setting *setting,
                               const struct plan_layout *layout, const struct plan_outcome *outcome)
 {
@@ -110,6 +111,8 @@ struct section *describe_plan_ledger(struct results *results, const struct plan_
     return section;
 }
 
+/* The fullest device decides: one stage holds the embedding, the first ones most activations.
+ * "barely": only without the copies that are usual, which not all programs make. */
 struct section *describe_plan_memory(struct results *results, const struct plan_setting *setting,
                                      const struct plan_outcome *outcome)
 {
@@ -210,6 +213,8 @@ static void plan_add_too_large(struct results *results, struct section *section,
     }
 }
 
+/* Layouts that lack memory are listed, too: one of them may be much faster, and worth a
+ * smaller micro-batch. */
 struct section *describe_plan_search(struct results *results, const struct plan_setting *setting,
                                      const struct plan_search *search)
 {

@@ -119,6 +119,7 @@ bool pass_is_ambiguous(const struct analysis_input *input, const struct pass_cha
     return is_ambiguous;
 }
 
+/* A step may be several passes (gradient accumulation): it grows by the factor of one pass. */
 double pass_samples_of_step(const struct analysis_input *input, const struct pass_change *change)
 {
     struct trained_batch trained = trained_batch_of(input);

@@ -63,6 +63,7 @@ static struct value scaled_bound(const struct scaled_steps *steps, double share)
 /* A tenth of a percent changes nothing. */
 static const double UNSHAPED_SHARE = 0.001;
 
+/* A size that is the batch and a weight's at once cannot be told apart by shapes alone. */
 static void scaled_warn(struct results *results, struct section *section,
                         const struct scaled_steps *steps)
 {
@@ -79,6 +80,8 @@ static void scaled_warn(struct results *results, struct section *section,
             "record with shapes, and from before the first step");
 }
 
+/* The range is of the recorded steps, scaled: it says how they differ, not how wrong the plan
+ * may be, and the page says that. */
 static struct section *describe_scaled_plan(struct results *results,
                                             const struct scaled_steps *steps,
                                             const struct scaled_request *request)

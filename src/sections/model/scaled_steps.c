@@ -94,6 +94,7 @@ static int64_t layout_passes(const struct analysis_input *input)
     return step ? layout_at_least_one(step->micro_batches) : 1;
 }
 
+/* What is not asked for stays as recorded; data parallelism takes the devices that are left. */
 static bool layout_set(struct plan_setting *setting, struct plan_layout *to,
                        const struct scaled_request *request, const struct scaled_steps *steps,
                        struct error *error)
@@ -120,6 +121,8 @@ static bool layout_set(struct plan_setting *setting, struct plan_layout *to,
     return plan_check(setting, to, error);
 }
 
+/* Recorded collectives are of the recorded layout only: those of another have to be planned,
+ * which needs the model's sizes and the links' rates. */
 static bool layout_needs(const struct analysis_input *input, const struct scaled_request *request,
                          const struct scaled_steps *steps, struct error *error)
 {
@@ -248,6 +251,8 @@ static void scaling_set_device(struct plan_setting *setting, const struct device
     plan_defaults(setting);
 }
 
+/* The ratio of two planned times is what scales the measured one: errors of the plan that both
+ * have fall out of it. */
 static double scaling_product(const struct plan_setting *setting, const struct product_sizes *sizes)
 {
     struct plan_context context = plan_context_of(setting, &one_device);
@@ -480,6 +485,8 @@ static double scaling_of_collective(struct scaling *scaling, uint32_t event)
     return by_shape * scaling_ratio(after, before);
 }
 
+/* By what the kernel is first, by who launched it second: an all-reduce inside the optimizer
+ * is communication. */
 static double scaling_of_event(struct scaling *scaling, uint32_t event, enum scaled_part *part)
 {
     enum kernel_class class = (enum kernel_class)scaling->input->ledger->classes[event];
@@ -589,6 +596,7 @@ static void scale_finish(struct scaled_steps *steps, double step_count)
     steps->after_ns[SCALED_REST] = steps->planned_ns - after_ns - steps->added_ns;
 }
 
+/* A measured time can be scaled by two devices' rates only where the first is known. */
 static bool scaling_find_devices(struct scaling *scaling, struct error *error)
 {
     const struct scaled_request *request = scaling->request;
@@ -617,6 +625,8 @@ static bool scaling_find_devices(struct scaling *scaling, struct error *error)
     return true;
 }
 
+/* What can be refused is refused before the times are scaled. That an optimizer lacks shows
+ * only behind: a plan of a training without one would be too short, and nothing would say so. */
 bool scale_steps(struct scaled_steps *steps, const struct analysis_input *input,
                  const struct scaled_request *request, struct error *error)
 {

@@ -65,6 +65,8 @@ static bool phase_by_words(struct serving_range *range, const char *name)
     return is_prefill || is_decode;
 }
 
+/* A name that tells numbers goes first, words ("prefill", "decode") second; a step that is
+ * neither counts for no phase. */
 static uint32_t read_phases(struct phase_page *page)
 {
     const struct trace *trace = page->input->trace;
@@ -100,6 +102,7 @@ static struct serving_batch batch_of(const struct request_sums *sums, bool is_de
     };
 }
 
+/* The first that lacks, in the order in which a user can give it. */
 static const char *why_step_is_not_known(const struct phase_page *page,
                                          const struct serving_range *range)
 {
@@ -152,6 +155,8 @@ static void add_known_count(int64_t *sum, int64_t count)
     *sum = *sum < 0 || count < 0 ? -1 : *sum + count;
 }
 
+/* Idle time by cause and host time side by side: a decode step that waits for its host is the
+ * usual loss of serving. */
 static void add_serving_step_to(struct phase_total *total, const struct phase_page *page,
                                 uint32_t index)
 {

@@ -69,6 +69,8 @@ static void serving_add_setting(const struct serving_page *page)
 
 /* ---- what it costs --------------------------------------------------------------------------- */
 
+/* Experts that tokens choose, not all: a small batch reads few of them, and experts are most
+ * of the weights. */
 static void serving_add_work(const struct serving_page *page)
 {
     const struct serving_part *total = &page->cost->total;
@@ -89,6 +91,7 @@ static void serving_add_work(const struct serving_page *page)
                                    page->cost->experts));
 }
 
+/* Memory held is all experts and the whole cache, other than what a step reads. */
 static void serving_add_memory(const struct serving_page *page)
 {
     const struct device_peak *device = page->run->device;
@@ -130,6 +133,7 @@ static double best_of(struct serving_bound bound, double flops)
     return limit_of(bound, flops) ? fmax(bound.compute_seconds, bound.memory_seconds) : 0;
 }
 
+/* At best: activations, collectives and launches come on top, so that no server can reach it. */
 static void serving_add_roof(const struct serving_page *page)
 {
     const struct serving_run *run = page->run;
@@ -206,6 +210,8 @@ static void serving_add_measured(const struct serving_page *page)
     COLUMN("limit", "limited by", UNIT_TEXT, 1, BAR_NONE,                       \
            limit_of(bound, part->flops) ? value_text(limit_of(bound, part->flops)) : value_none())
 
+/* Parts may have formats of their own (weights in 4 bits, logits in 16), so each has its own
+ * roof. */
 static void serving_add_parts(const struct serving_page *page)
 {
     const struct serving_run *run = page->run;
@@ -227,6 +233,8 @@ static void serving_add_parts(const struct serving_page *page)
     }
 }
 
+/* All requests are taken as equally long: that is what a user can tell, and the mean is what
+ * counts for bytes. */
 struct section *describe_serving_step(struct results *results, const struct serving_run *run)
 {
     struct serving_batch batch =

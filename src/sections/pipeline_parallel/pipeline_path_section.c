@@ -85,6 +85,7 @@ static void pipeline_path_section_add_kinds(struct results *results, struct sect
     pipeline_path_section_add_table(results, section, &table, UINT32_MAX);
 }
 
+/* Workers that the path never meets have slack in all steps, and no row. */
 static void pipeline_path_section_add_workers(struct results *results, struct section *section,
                                               const struct pipeline_path *path,
                                               const struct pipeline_job *job, uint32_t top)

@@ -56,6 +56,8 @@ static int64_t pipeline_whole_ns(double ns)
 
 /* ---- the whole ---- */
 
+/* A replay that misses the recording says nothing of what stragglers cost, and the headline
+ * says that it does not. */
 const char *pipeline_headline(struct results *results, const struct pipeline_replay *simulation,
                               const struct pipeline_costs *costs)
 {
@@ -122,6 +124,8 @@ static void add_shape(struct results *results, struct section *section,
         (struct number){"steps", "steps", value_count((int64_t)job->step_count), NULL});
 }
 
+/* Usual times are means of a kind; of communication the median, since a recorded transfer may
+ * have waiting in it, which has a long tail. */
 static void pipeline_add_times(struct results *results, struct section *section,
                                const struct pipeline_replay *simulation,
                                const struct pipeline_costs *costs)
@@ -165,6 +169,8 @@ static void pipeline_add_times(struct results *results, struct section *section,
                                        "(stages - 1) / (micro-batches x chunks + stages - 1)"});
 }
 
+/* Each of these changes what is counted; a timeline that lacks a rank's operations is the most
+ * common. */
 static void add_left_out(struct results *results, struct section *section,
                          const struct pipeline_job *job)
 {
@@ -424,6 +430,7 @@ static void pipeline_add_steps(struct results *results, struct section *section,
         FILL_ROW(table_add_row(results, table, 0), STEPS_COLUMNS);
 }
 
+/* Refused together with the headline: see pipeline_is_refused. */
 struct section *describe_stragglers(struct results *results, struct pipeline_replay *simulation,
                                     const struct pipeline_costs *costs, uint32_t top)
 {

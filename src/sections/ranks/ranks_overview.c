@@ -37,6 +37,7 @@ struct placed_finding {
     size_t at;
 };
 
+/* By its id, not by its text: the text changes with what is known of the rank. */
 static struct placed_finding find_exposed_communication(const struct rank_results *rank)
 {
     for (size_t i = 0; i < rank->section_count; i++) {
@@ -268,6 +269,8 @@ static struct rank_communication sum_communication(const struct all_ranks *run)
     return sum;
 }
 
+/* Without another rank of the group waiting and transfer cannot be told apart: both look like
+ * a long kernel. */
 static void add_communication_numbers(struct results *results, struct section *section,
                                       const struct all_ranks *run)
 {
@@ -485,6 +488,8 @@ static void ranks_overview_find_slowest(struct results *results, struct section 
                          .estimate = estimate});
 }
 
+/* What a missing rank was waited for counts as transfer, so that the waiting shown is a lower
+ * bound. */
 static void find_absent(struct results *results, struct section *section,
                         const struct all_ranks *run)
 {

@@ -192,6 +192,7 @@ static void ranks_pipeline_add_rows(struct results *results, struct section *sec
     }
 }
 
+/* One stage is no pipeline. Ranks without a place in the layout belong to no stage. */
 void add_pipeline_table(struct results *results, struct section *section,
                         const struct all_ranks *run)
 {

@@ -13,6 +13,8 @@
            clock->call_count ? value_time_ns(clock->residual_max_ns) : unknown)            \
     COLUMN("collectives", "collectives", UNIT_COUNT, 1, BAR_NONE, value_count(clock->call_count))
 
+/* Beyond 64 ranks the table is cut: nobody reads a thousand clocks, and what depends on them
+ * does not need the table. */
 void add_clocks_table(struct results *results, struct section *section, const struct all_ranks *run,
                       uint32_t top)
 {

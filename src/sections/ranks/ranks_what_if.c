@@ -192,6 +192,8 @@ static void add_meeting(struct ranks_replay *simulation, const struct joined_cal
     simulation->joint.meeting_count++;
 }
 
+/* Only collectives that are meetings hold the replays of their ranks together (see
+ * is_meeting): all others leave each rank at its own pace. */
 static void find_meetings(struct ranks_replay *simulation)
 {
     const struct call_joins *joins = &simulation->run->joins;
@@ -398,6 +400,8 @@ static void warn_of_ranks(const struct what_if_page *page)
     }
 }
 
+/* Errors of the replay stand before what it says; where they are too large, the reason stands
+ * in its place. */
 void add_ranks_what_if(struct results *results, struct section *section,
                        const struct ranks_replay *simulation, const struct ranks_changes *changes)
 {

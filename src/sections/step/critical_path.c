@@ -391,6 +391,8 @@ static const char *composition_text(struct results *results, const int64_t *kind
     return results_text(results, text);
 }
 
+/* The chain shown is of the step nearest the median: of the mean there is no chain, and the
+ * slowest is an exception. */
 static void critical_path_add_numbers(struct results *results, struct section *section,
                                       const struct path_view *view)
 {
@@ -447,6 +449,8 @@ static bool has_path(const struct analysis_input *input)
     return input->simulation != NULL;
 }
 
+/* By the replay's own graph: where the replay misses the recording, its waits are not those
+ * that were, and the path is refused as well. */
 static struct section *follow_path(struct results *results, const struct analysis_input *input)
 {
     SCOPED(steps_path) own = {.graph = NULL};

@@ -95,6 +95,7 @@ static const char *unknown_share(struct results *results, const struct analysis_
         step_word(input->ledger), where, needs ? needs : "needs FLOPs and the peak");
 }
 
+/* Below the least share nothing is named: a well-run step has a largest loss, too. */
 const char *largest_part_text(struct results *results, const struct analysis_input *input,
                               double least)
 {

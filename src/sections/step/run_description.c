@@ -33,6 +33,8 @@ static void warn_of_truncation(struct results *results, struct section *section,
                         recorder_words_for(trace)->cut);
 }
 
+/* Where a checksum failed, numbers before it may be wrong as well: gzip and zstd check at the
+ * end of a block. */
 static void warn_of_ending(struct results *results, struct section *section,
                            const struct read_account *read)
 {
@@ -157,6 +159,8 @@ static void warn_of_counts(struct results *results, struct section *section,
             NULL, NULL);
 }
 
+/* Advice is held back: with windows that do not hold their work, idle time is an artifact of
+ * where they were cut. */
 static void warn_of_clock(struct results *results, struct section *section,
                           const struct ledger *ledger)
 {
@@ -172,6 +176,8 @@ static void warn_of_clock(struct results *results, struct section *section,
                         "their ends while recording");
 }
 
+/* A last step that is cut is counted, as it may be the only one; the warning says what is
+ * wrong with it. */
 static void run_warnings_warn_of_steps(struct results *results, struct section *section,
                                        const struct ledger *ledger)
 {
@@ -450,6 +456,7 @@ static const char *recorded_for(const struct analysis_input *input)
     return step && step->recorded_for ? step->recorded_for : "";
 }
 
+/* A trace without steps says 0: the window that stands for one is ours. */
 static void add_extent(struct results *results, struct section *section,
                        const struct analysis_input *input)
 {
@@ -587,6 +594,8 @@ static void add_devices(struct results *results, struct section *section,
     }
 }
 
+/* What is damaged and what is missing stand in the first section: all numbers below depend on
+ * it. */
 static struct section *describe_run(struct results *results, const struct analysis_input *input)
 {
     struct section *section = section_new(results, "run", "Run", NULL);

@@ -146,6 +146,8 @@ static bool *step_accounts_choose_steps(const struct step_spread *spread, uint32
     COLUMN("remark", "outlier", UNIT_TEXT, 0, BAR_NONE,                                       \
            value_text(step_accounts_remark_on(results, spread, i, step)))
 
+/* Of many steps those furthest from the median are shown, in their order in time: what is
+ * usual needs no list. */
 static void add_step_list(struct results *results, struct section *section,
                           const struct analysis_input *input, const struct step_spread *spread)
 {
@@ -206,6 +208,8 @@ static void step_accounts_add_numbers(struct results *results, struct section *s
                                format_time(ledger->between_steps_busy_ns).text)});
 }
 
+/* On a CPU alone the threads in operators stand for the device, so that the same accounts have
+ * a meaning. */
 static struct section *step_accounts_attribute_steps(struct results *results,
                                                      const struct analysis_input *input)
 {

@@ -62,6 +62,7 @@ static int64_t recompute_ns(const struct analysis_input *input)
     return total_ns;
 }
 
+/* What a change can save at most without a replay: the time that its accounts hold. */
 static int64_t what_if_held_ns(const struct analysis_input *input,
                                const struct scenario_change *change)
 {
@@ -125,6 +126,8 @@ static void fill_unknown(struct value *cells, const char *what_would_tell, bool 
         cells[LEAST_SPEEDUP] = cells[MOST_SPEEDUP] = cells[SPEEDUP];
 }
 
+/* Removal is always told, the replay only where it is exact enough: the first is arithmetic,
+ * the second a claim. */
 static void what_if_add_change(struct results *results, struct table *table,
                                const struct analysis_input *input,
                                const struct replay_model *simulation,
@@ -153,6 +156,8 @@ static bool has_ranges(const struct analysis_input *input, const struct replay_m
     return false;
 }
 
+/* Changes of waiting are about other ranks, of which one trace knows nothing: they are
+ * answered on the page of all. */
 static void what_if_add_changes(struct results *results, struct section *section,
                                 const struct analysis_input *input,
                                 const struct replay_model *simulation)

@@ -520,6 +520,8 @@ static void walk_accounts(const struct timeline_lanes *lanes, uint32_t lane,
     }
 }
 
+/* Tracks without a lane (too many, or of another device) are passed over before a module is
+ * looked for, which costs most. */
 static void walk_devices(const struct timeline_lanes *lanes, const struct piece_sink *sink)
 {
     const struct trace *trace = lanes->trace;

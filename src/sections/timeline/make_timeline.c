@@ -516,6 +516,8 @@ static void set_steps(const struct making *making, struct timeline *timeline)
     free(spread.steps);
 }
 
+/* Times of the page count from the beginning of the drawn span: small numbers, and exact in a
+ * browser's doubles. */
 static void set_regions(const struct making *making, struct timeline *timeline)
 {
     timeline->regions =
@@ -640,6 +642,8 @@ static void making_clear(struct making *making)
     free(making->favourites);
 }
 
+/* First all events as they are; only where they are more than the budget are they thinned by a
+ * plan. */
 struct timeline *make_timeline(struct results *results, const struct analysis_input *input,
                                const struct rank_results *rank, int64_t block_budget)
 {

@@ -273,6 +273,7 @@ static size_t count_links(const struct steps_path *path, const struct step_windo
     return count;
 }
 
+/* Links are cut at the step's ends: a chain goes on into its neighbors. */
 static void gather_step(struct gathering *gathering, const struct steps_path *path,
                         const struct step_window *window, const uint32_t *lane_of_track)
 {
@@ -315,6 +316,8 @@ static const struct step_window *typical_window(const struct ledger *ledger)
     return &ledger->steps[step].window;
 }
 
+/* Links shorter than the smallest that can be drawn are joined, so that a step of a million of
+ * them stays a page. */
 void timeline_add_path(struct results *results, struct timeline *timeline,
                        const struct analysis_input *input, const uint32_t *lane_of_track)
 {
