@@ -337,6 +337,7 @@ static bool is_alike(const struct step_view *view, int64_t plain_ns)
     return llabs(view->rest_ns - plain_ns) <= plain_ns / 100 * KEPT_ALIKE_PER_CENT;
 }
 
+/* A traced step is slower by its recording: only the others are asked whether they are alike. */
 static void count_step(struct kept_parts *kept, const struct window_sum *sum,
                        const struct step_view *view)
 {

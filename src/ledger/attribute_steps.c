@@ -598,6 +598,7 @@ static int32_t choose_device(const struct trace *trace, int32_t wanted)
     return best ? best->number : -1;
 }
 
+/* By number, as a user gives them, not by place: a trace of steps 100 to 110 has no step 0. */
 static void step_ledger_choose_steps(struct ledger *ledger, const struct step_windows *windows,
                                      const struct ledger_options *options)
 {

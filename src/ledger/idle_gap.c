@@ -87,6 +87,7 @@ static void find_main_thread(struct device_work *work)
     free(launches);
 }
 
+/* The first of those that are equal, so that the same trace has the same answer each time. */
 uint32_t busiest_thread(const struct trace *trace)
 {
     uint32_t best = NO_EVENT;
@@ -99,6 +100,7 @@ uint32_t busiest_thread(const struct trace *trace)
     return best;
 }
 
+/* Events of one device, gathered once: each gap asks for its neighbors. */
 void device_work_init(struct device_work *work, const struct trace *trace, int32_t device)
 {
     *work = (struct device_work){.trace = trace, .main_thread = NO_EVENT};

@@ -17,6 +17,7 @@ static bool skip_word(const char **at, const char *word)
     return true;
 }
 
+/* No strtoll: a name may hold any number of digits, and what is beyond all sums is no count. */
 static bool read_count(const char **at, int64_t *count)
 {
     const char *first = *at;

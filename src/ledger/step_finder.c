@@ -8,6 +8,7 @@ static int64_t step_finder_start_of(const struct step_ledger *step, bool is_host
     return is_host ? step->window.mark_start_ns : step->window.start_ns;
 }
 
+/* What is asked for is most often near the last answer, which is tried before this search. */
 uint32_t step_finder_search(struct step_finder *finder, int64_t time_ns, bool is_host)
 {
     const struct ledger *ledger = finder->ledger;

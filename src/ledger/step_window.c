@@ -88,6 +88,7 @@ static void step_window_add_window(struct step_windows *result, struct step_wind
     ARRAY_ADD(result->windows, result->count, window);
 }
 
+/* Ties by end and number: windows of several threads may begin at one moment. */
 static int compare_windows(const void *left, const void *right)
 {
     const struct step_window *a = left;
@@ -372,6 +373,7 @@ static void finish_windows(struct step_windows *result, const struct trace *trac
         result->windows[result->count - 1].is_cut = true;
 }
 
+/* Each name is matched once, however many events have it: regexec is slow. */
 void find_steps_by_pattern(struct step_windows *result, const struct trace *trace,
                            const regex_t *pattern)
 {

@@ -179,6 +179,7 @@ static uint32_t *find_units(const struct module_tree *tree, uint32_t stack, cons
     return units;
 }
 
+/* The price is told with the saving: memory is bought with a second forward. */
 static void add_checkpointing(struct what_ifs *ways, const struct memory_forecast *forecast,
                               uint32_t stack, const char *part)
 {

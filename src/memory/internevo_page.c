@@ -505,6 +505,7 @@ static int drawn_reach(const struct slices *slices)
     return (int)(reach * radius) + 5;
 }
 
+/* A table below the drawing: exact figures, and what is too thin to draw. */
 static void internevo_page_write_page(FILE *output, enum internevo_page page,
                                       const struct slices *slices)
 {

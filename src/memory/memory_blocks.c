@@ -139,6 +139,7 @@ static bool memory_side_file_take_places(struct side_parse *parse, uint32_t inde
     return true;
 }
 
+/* A tensor that is not in the list is damage: its number would be read beyond the array. */
 static bool collect_gone(struct side_parse *parse, uint32_t index, const struct json_node *gone)
 {
     struct memory_mark *mark = &parse->side->marks[index];
@@ -192,6 +193,7 @@ static bool memory_side_file_take_mark(struct side_parse *parse, uint32_t index,
            collect_gone(parse, index, json_items_of(node, "gone"));
 }
 
+/* Tensors go first: marks name them by number. */
 static bool collect_content(struct side_parse *parse, const struct json_node *root)
 {
     struct memory_side_file *side = parse->side;
@@ -252,6 +254,8 @@ static char *path_beside(const char *trace_path)
     return path;
 }
 
+/* That there is no such file is no error: a trace without marks has memory events all the
+ * same. */
 bool memory_side_file_find(struct memory_side_file *side, const char *trace_path,
                            struct error *error)
 {
@@ -316,6 +320,7 @@ static uint32_t memory_blocks_add_change(struct sweep *sweep, int64_t time_ns, u
     return blocks->change_count++;
 }
 
+/* A block lives until an end is seen, which many never have in a recording. */
 static uint32_t memory_blocks_add_block(struct sweep *sweep, struct memory_block block)
 {
     struct memory_blocks *blocks = sweep->blocks;

@@ -124,6 +124,8 @@ void memory_forecast_clear(struct memory_forecast *forecast)
 
 /* ---- the replay ------------------------------------------------------------------------------ */
 
+/* Moment n is behind the n-th change, so that 0 is before the first. Bytes are kept by how
+ * they grow, so that another size of batch is one sum per moment. */
 void memory_replay_init(struct memory_replay *replay, const struct memory_forecast *forecast)
 {
     uint32_t moments = forecast->last - forecast->first + 1;

@@ -276,6 +276,7 @@ static uint32_t changes_before(const struct memory_run *run, int64_t time_ns)
     return LOWER_BOUND(i, 0, run->blocks.change_count, run->blocks.changes[i].time_ns < time_ns);
 }
 
+/* Changes are in order of time, so a step is a range of them: sums over it need no search. */
 static void copy_steps(struct memory_run *run, const struct memory_step *steps, uint32_t count)
 {
     run->steps = require_memory(calloc(count + (size_t)1, sizeof *run->steps));
@@ -287,6 +288,8 @@ static void copy_steps(struct memory_run *run, const struct memory_step *steps, 
     }
 }
 
+/* In the order of what needs what: the tree of modules, the context of each operator, the
+ * blocks, and then what each block is for. */
 void memory_run_build(struct memory_run *run, const struct memory_sources *sources)
 {
     uint32_t *parents = find_host_parents(sources->trace);

@@ -107,6 +107,7 @@ void lay_out_end(struct memory_layout *layout, const struct snapshot_replay *rep
 
 /* ---- any moment ---- */
 
+/* A segment of which only an unmapping tells was one that can grow. */
 static void add_segment(struct memory_layout *layout, const struct snapshot_event *event)
 {
     layout->segments[layout->count++] = (struct laid_segment){

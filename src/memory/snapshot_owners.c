@@ -374,6 +374,7 @@ static void find_annotations(struct snapshot_owners *owners, const struct snapsh
     free(sorted);
 }
 
+/* A tag is a text of phase and module: split once per text, as thousands of blocks share one. */
 void find_snapshot_owners(struct snapshot_owners *owners, const struct snapshot_replay *replay)
 {
     size_t texts = string_pool_count(&replay->snapshot->strings);

@@ -113,6 +113,8 @@ static bool is_joinable(const struct rank_digest *digest, const struct digest_ca
            digest->groups[call->group].size == 2;
 }
 
+/* By group, so that each group is one run of the array; within it by rank, whose calls are
+ * then in their own order. */
 static int compare_entries(const void *left, const void *right)
 {
     const struct join_entry *a = left;
@@ -325,6 +327,7 @@ static void number_group(struct joiner *joiner, struct join_entry *entries, size
 
 /* ---- joins ---------------------------------------------------------------------------------- */
 
+/* The same place in the sequence of each rank is one call: index first, and rank last. */
 static int call_join_compare_places(const void *left, const void *right)
 {
     const struct join_entry *a = left;

@@ -130,6 +130,8 @@ static const char *find_shared(struct digest_reader *reader, const struct shared
     return reader->has_failed ? "" : text->bytes;
 }
 
+/* 0: a text of the shared list; else the length plus one, and the text. A length beyond the
+ * end is damage, and gives an empty text. */
 const char *digest_take_shared(struct digest_reader *reader, const struct shared_texts *texts,
                                struct arena *arena, size_t *length)
 {

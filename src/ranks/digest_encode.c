@@ -83,6 +83,7 @@ static void put_steps(struct bytes *writer, const struct encoding *encoding)
     }
 }
 
+/* Names of groups repeat on all ranks, so they are shared texts. */
 static void put_groups(struct bytes *writer, const struct encoding *encoding)
 {
     const struct rank_digest *digest = encoding->digest;

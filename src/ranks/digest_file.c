@@ -227,6 +227,7 @@ static bool end_file(const struct file_reader *reader, const unsigned char *at, 
     return true;
 }
 
+/* Records that are whole count; what lies behind them is told with its place. */
 bool digest_set_decode(struct digest_set *set, const void *bytes, size_t length, const char *file,
                        struct error *error)
 {

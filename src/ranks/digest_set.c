@@ -84,6 +84,7 @@ static void add_written(struct digest_set *set, enum digest_record_kind kind, in
                    .kind = kind, .rank = rank, .bytes = writer->bytes, .length = writer->length});
 }
 
+/* Kept as bytes: a thousand ranks that are decoded would not fit where their bytes do. */
 void digest_set_add(struct digest_set *set, const struct rank_digest *digest)
 {
     struct bytes writer = {0};
@@ -108,6 +109,7 @@ void digest_set_add_problem(struct digest_set *set, const struct digest_problem 
     add_written(set, RECORD_PROBLEM, problem->place, &writer);
 }
 
+/* A class that is not known is taken as bad input: later versions may have more of them. */
 bool digest_problem_decode(struct digest_problem *problem, const struct digest_record *record,
                            struct arena *arena)
 {

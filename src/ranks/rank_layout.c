@@ -215,6 +215,8 @@ static bool rank_layout_ends_with(const char *start, const char *end, const char
            ((size_t)(end - start) == length || !isalpha((unsigned char)end[-1 - (int)length]));
 }
 
+/* Axes that are known without being ours ("ep", "dcp") also end a name: their group is of none
+ * of ours. */
 static bool names_an_axis(const char *start, const char *at)
 {
     static const char *const others[] = {"ep", "dcp", "etp", "vp"};

@@ -352,6 +352,7 @@ void host_cuts_clear(struct host_cuts *cuts)
 
 /* ---- graph building -------------------------------------------------------------------------- */
 
+/* A damaged duration below zero would let what follows start before it. */
 uint32_t add_task(struct graph_building *building, enum trace_task_kind kind, int64_t duration_ns)
 {
     struct trace_graph *out = building->out;

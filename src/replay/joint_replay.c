@@ -225,6 +225,8 @@ static int64_t start_error_ns(const struct joint_replay *replay, const struct jo
     return count ? llround(sum_ns / (double)count) : 0;
 }
 
+/* One graph of all ranks: a collective waits for the last of them, which no rank's own replay
+ * can tell. */
 struct joint_outcome joint_replay_run(const struct joint_replay *replay,
                                       const struct scenario *scenario, size_t durations)
 {

@@ -549,6 +549,8 @@ static bool fail_on_circle(const struct pipeline_job *job, uint32_t stuck, struc
         op->data_rank, op->stage);
 }
 
+/* A circle among the operations (damaged order) is found when the graph is sorted, and named
+ * by one task of it. */
 bool pipeline_replay_begin(struct pipeline_replay *simulation, const struct pipeline_job *job,
                            struct error *error)
 {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The lead is what lies between the first step's begin and that of the graph. */
 static void rank_replay_input_collect_facts(struct rank_replay_input *course,
                                             const struct trace_graph *graph)
 {

@@ -235,6 +235,8 @@ static int read_pipeline_timeline_compare_u32(uint32_t a, uint32_t b)
     return (a > b) - (a < b);
 }
 
+/* By step, worker and kind before time: the operations of a kind are then numbered by their
+ * place. */
 static int compare_ops(const void *one, const void *other)
 {
     const struct pipeline_op *a = one;
@@ -300,6 +302,7 @@ static void collect_events(struct pipeline_job *job, const struct json_node *fir
     free(threads.threads);
 }
 
+/* An array of events or an object with one: both are Chrome's format. */
 bool read_pipeline_timeline(struct pipeline_job *job, const char *path, struct error *error)
 {
     SCOPED(input_stream) input = {0};

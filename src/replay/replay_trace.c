@@ -113,6 +113,8 @@ static struct factors find_factors(const struct trace_graph *graph,
     return factors;
 }
 
+/* A replay without changes copies: factors by name cost a look at each name, and most replays
+ * have none. */
 int64_t *trace_graph_durations(const struct trace_graph *graph, const struct replay_terms *terms)
 {
     int64_t *durations_ns = replay_trace_array_of_tasks(graph);

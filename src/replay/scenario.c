@@ -157,6 +157,7 @@ static bool parse_pattern(struct scenario_change *change, const struct piece *pi
     return scenario_refuse(piece->text, start, message, error);
 }
 
+/* "kernel:" is followed by a pattern, so only its beginning is compared. */
 static enum scenario_target find_target(const char *name, size_t length)
 {
     if (has_prefix(name, "kernel:"))
@@ -234,6 +235,7 @@ double scenario_factor(const struct scenario *scenario, enum scenario_target tar
     return factor;
 }
 
+/* Changes of one kernel multiply: "kernel:a=0.5,kernel:.*=0.5" makes it a quarter. */
 double scenario_kernel_factor(const struct scenario *scenario, const char *name, int64_t rank)
 {
     double factor = 1;

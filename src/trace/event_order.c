@@ -230,6 +230,8 @@ static void merge_events(struct event *events, size_t left, size_t right,
     free(copy);
 }
 
+/* Pairs of neighbors until one run is left: the order of equal keys stays, as with any merge
+ * sort. */
 static void merge_event_runs(struct event *events, size_t *ends, size_t runs,
                              const struct ordering *order)
 {
@@ -243,6 +245,8 @@ static void merge_event_runs(struct event *events, size_t *ends, size_t runs,
         }
 }
 
+/* Recorders write nearly in order: merging a few runs costs less than sorting, up to a number
+ * of runs. */
 static void event_order_sort_block(void *elements, size_t count, void *argument)
 {
     struct event *events = elements;

@@ -93,6 +93,7 @@ static int compare_dumps_by_rank(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
+/* Groups name their ranks in any order, and some twice. */
 size_t flight_sort_ranks(uint32_t *ranks, size_t count)
 {
     size_t kept = 0;

@@ -67,6 +67,7 @@ void event_store_clear(struct event_store *store)
 
 /* ---- trace builder --------------------------------------------------------------------------- */
 
+/* -1 is "not told": 0 is a rank, and "off". */
 void trace_builder_init(struct trace_builder *builder)
 {
     *builder = (struct trace_builder){0};
@@ -211,6 +212,8 @@ uint32_t trace_builder_detail(struct trace_builder *builder, const struct event_
 
 /* ---- events --------------------------------------------------------------------------------- */
 
+/* Device work and notes on a device (ranges, waits) are stored apart: nearly all who look at
+ * the device want its work alone. */
 void trace_builder_add(struct trace_builder *builder, const struct event *event)
 {
     if (!event_kind_is_on_device((enum event_kind)event->kind)) {
@@ -285,6 +288,8 @@ void trace_builder_damage(struct trace_builder *builder, const struct damage *da
     read->damaged_events++;
 }
 
+/* Pieces of a file were counted by different threads: sums add, and the ends of the range are
+ * the outermost. */
 static void add_category(struct read_account *to, const struct category_count *from,
                          uint32_t category)
 {

@@ -40,6 +40,7 @@ static void map_strings(struct string_pool *to, const struct string_pool *from, 
         map[id] = string_pool_add(to, from->entries[id].text, from->entries[id].length);
 }
 
+/* Each piece of the file numbered its own tracks: they are joined by process and thread. */
 static void map_tracks(struct trace_builder *to, const struct trace_builder *from,
                        struct id_maps *maps)
 {
@@ -415,6 +416,8 @@ static struct event *trace_finish_gather(struct finish *finish, bool is_notes, u
     return events;
 }
 
+/* Sorted at the end: pieces come in order of the file, whose memory events come from several
+ * buffers. */
 static void gather_memory(struct finish *finish)
 {
     for (unsigned b = 0; b < finish->count; b++) {

@@ -265,6 +265,7 @@ static void link_piece(void *argument, size_t index)
         linking->operator_of = find_all_enclosing(linking->trace);
 }
 
+/* Launches and operators are found side by side, as neither needs the other; their join does. */
 void trace_link(struct trace *trace, unsigned threads, bool with_operators)
 {
     struct linking linking = {.trace = trace};

@@ -63,6 +63,7 @@ void *arena_allocate(struct arena *arena, size_t bytes)
     return result;
 }
 
+/* A length of SIZE_MAX would make room for nothing when one is added. */
 char *arena_copy_text(struct arena *arena, const char *text, size_t length)
 {
     char *copy;

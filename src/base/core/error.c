@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Returns false, so that a failing function can set its error and return in one line. Without
+ * an error the caller only wants to know whether it works. */
 bool error_set(struct error *error, enum error_class class, const char *format, ...)
 {
     va_list arguments;

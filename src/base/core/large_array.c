@@ -337,6 +337,9 @@ void *large_array_put_aside(void *array)
     return large_array_of(moved);
 }
 
+/* Where an array lies is in its head: a small one in the heap, a large one in pages of its
+ * own, and beyond the limit of memory in a file without a name, which goes with its
+ * descriptor. */
 void large_array_free(void *array)
 {
     struct array_head *head;

@@ -232,6 +232,8 @@ static bool hash_file(struct content_hash *hash, const char *path, struct conten
     return !atomic_load(&hashed.has_failed);
 }
 
+/* Names in order, each with its end: two folders have one hash only where they have the same
+ * names. What the files hold has hashes of its own. */
 static bool hash_folder(struct content_hash *hash, const char *path, struct content_hash secret)
 {
     struct bytes names = {0};

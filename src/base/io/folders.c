@@ -40,6 +40,9 @@ static char *escape_pattern(const char *text)
     return escaped;
 }
 
+/* The pattern is noted, not only what it found: an answer that is kept is out of date as soon
+ * as the pattern finds more. Characters of the folder's own name that glob takes for a pattern
+ * are escaped. */
 void find_paths(glob_t *found, const char *folder, const char *pattern)
 {
     char *escaped = escape_pattern(folder);

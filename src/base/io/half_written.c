@@ -78,6 +78,8 @@ static void remove_unheld(const char *path)
     close(descriptor);
 }
 
+/* Left by programs that were killed: who still writes holds a lock on its file, so that only
+ * files of nobody go. */
 void half_written_sweep(const char *place)
 {
     const char *slash = strrchr(place, '/');
@@ -116,6 +118,8 @@ static void remove_all(void)
         (void)remove(one->path);
 }
 
+/* Noted before a file is written, so that a program that runs out of memory can remove what it
+ * leaves. */
 void unfinished_begin(const char *path)
 {
     size_t bytes = strlen(path) + 1;

@@ -22,6 +22,8 @@ static bool input_rest_is_space(char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
+/* Line ends and blanks behind the end of a file are no content; the first other byte is shown,
+ * with some that follow it. */
 static void input_rest_look_at(struct rest *rest, const char *text, size_t length)
 {
     size_t at = 0;

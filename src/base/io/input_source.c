@@ -81,6 +81,8 @@ static void zlib_end(struct unpacker *unpacker)
 
 /* ---- ISA-L ---------------------------------------------------------------------------------- */
 
+/* gzip files may have several members, one behind the other: the end of one is not the end of
+ * the text. */
 static enum unpacker_result isal_step(struct unpacker *unpacker, struct unpacker_buffers *buffers)
 {
     switch (isal_inflate_step(unpacker->isal, &buffers->input, &buffers->input_left,

@@ -246,6 +246,8 @@ static bool input_stream_open_file(struct input_source *source, const char *path
     return true;
 }
 
+/* By the first bytes, not by the name: traces are packed and renamed. A ring with a thread of
+ * its own is worth it only where something has to be unpacked. */
 static void input_stream_begin(struct input_stream *stream, struct input_source *source,
                                bool has_own_thread)
 {

@@ -138,6 +138,7 @@ static int reason_of_failure(FILE *stream)
     return errno ? errno : EIO;
 }
 
+/* The reason is asked for before anything else can change errno. */
 bool stream_has_arrived(FILE *stream, const char *path, struct error *error)
 {
     int reason;
@@ -176,6 +177,7 @@ bool output_file_close(struct output_file *file, struct error *error)
     return is_done;
 }
 
+/* Signals are let in again last: one that came meanwhile must find nothing half done. */
 void output_file_clear(struct output_file *file)
 {
     if (!file || !file->path)

@@ -103,6 +103,9 @@ static void for_each_made(const struct output_folder *folder, const char *name,
     free(path);
 }
 
+/* Written beside the folder and moved when all files are whole. What stands there and was not
+ * written by this program is left as it is, unless forced; the message names the path that was
+ * asked for, not the temporary one. */
 bool output_folder_add(struct output_folder *folder, struct output_file *file, const char *name,
                        struct error *error)
 {
@@ -131,6 +134,8 @@ bool output_folder_add(struct output_folder *folder, struct output_file *file, c
     return is_open;
 }
 
+/* In the order of writing, and stopped at the first that cannot be moved: what was moved until
+ * then is whole. */
 static bool move_files(struct output_folder *folder, struct error *error)
 {
     bool is_moved = true;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <zlib.h>
 
+/* The bytes are in the program itself: if they do not unpack, the build is broken, and that is
+ * no error of a user. */
 char *packed_folder_unpack(const struct packed_folder *folder)
 {
     char *whole = require_memory(malloc(folder->bytes + 1));

@@ -58,6 +58,8 @@ const char *process_variable(struct arena *arena, long pid, const char *name)
     return value;
 }
 
+/* The kernel lists children by the thread that started them; these are those of the first. A
+ * process that ends meanwhile leaves an empty text. */
 size_t add_child_processes(long pid, long *processes, size_t count, size_t room)
 {
     size_t length = 0;

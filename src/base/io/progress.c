@@ -34,6 +34,8 @@ static long long now_ns(void)
     return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
+/* Only on a terminal, and the first picture only after a while: what is done by then needs no
+ * bar. */
 struct progress *progress_new(const char *title, int64_t total_bytes, bool is_wanted)
 {
     struct progress *progress;

@@ -55,6 +55,7 @@ char *read_whole_file(const char *path, size_t *length, bool *is_missing, struct
     return NULL;
 }
 
+/* What is unpacked is limited, too: a small packed file may hold more than there is memory. */
 char *read_whole_stream(struct input_stream *stream, size_t *length, struct error *error)
 {
     struct input_window window;

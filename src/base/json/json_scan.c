@@ -51,6 +51,8 @@ static bool is_escape(const char *at)
     return true;
 }
 
+/* From where the first backslash stands: a string without any never comes here. An escape that
+ * is cut by the window's end is scanned again when there is more. */
 const char *scan_escaped_string(struct json_scan *scan, const char *start, const char *at,
                                 struct json_slice *slice)
 {
@@ -599,6 +601,7 @@ bool slice_fraction(const struct json_slice *slice, double *value)
     return true;
 }
 
+/* Programs that print by the user's locale write 1,5: not JSON, and yet found in traces. */
 bool slice_comma_fraction(const struct json_slice *slice, double *value)
 {
     char text[64];

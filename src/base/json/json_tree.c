@@ -73,6 +73,7 @@ static bool parse_unicode(struct json_parse *parse, char **to)
     return true;
 }
 
+/* A zero byte ends `letters` for strchr, so it is asked for before. */
 static bool json_tree_take_escape(struct json_parse *parse, char **to)
 {
     static const char letters[] = "\"\\/bfnrt";

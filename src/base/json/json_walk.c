@@ -12,6 +12,7 @@ struct json_walk json_walk_begin(const struct json_slice *value, char bracket)
     return walk;
 }
 
+/* The text was scanned whole before, so that nothing can be wrong in it but its end. */
 bool json_walk_next(struct json_walk *walk, struct json_slice *key, struct json_slice *value)
 {
     const char *at = walk->at ? scan_space(walk->at) : NULL;

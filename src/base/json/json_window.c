@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+/* An empty text with padding stands in until there is more: scanners read some bytes beyond
+ * the end without asking. */
 void json_window_init(struct json_window *window, struct input_stream *input, int64_t start_byte)
 {
     static const char nothing[INPUT_PADDING];
@@ -45,6 +47,7 @@ bool json_window_grow(struct json_window *window)
     return next.length > 0 && !(window->is_last && next.length * 2 == wanted);
 }
 
+/* '\0' is the end of the input: no JSON has a zero byte outside of a string. */
 char json_window_peek_behind(struct json_window *window)
 {
     for (;;) {

@@ -130,6 +130,7 @@ static void begin_value(struct json_writer *writer, const char *key)
     }
 }
 
+/* The outermost container on one line decides for all in it. */
 static void begin_container(struct json_writer *writer, const char *key, enum json_layout layout,
                             char bracket)
 {
@@ -180,6 +181,7 @@ void json_end_array(struct json_writer *writer)
     end_container(writer, ']');
 }
 
+/* A text that is not there is null, not "": a reader must be able to tell them apart. */
 void json_text(struct json_writer *writer, const char *key, const char *text)
 {
     if (!text) {

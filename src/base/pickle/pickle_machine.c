@@ -22,6 +22,8 @@ bool pickle_fail(const struct pickle_machine *machine, const char *format, ...)
                      (long long)machine->opcode_offset, text);
 }
 
+/* Where compression broke, its own reason is the better one: the pickle ends there as a
+ * consequence. */
 static bool fail_at_end(const struct pickle_machine *machine)
 {
     int64_t length = machine->window_offset + (int64_t)machine->length;
@@ -248,6 +250,8 @@ static bool pickle_machine_run(struct pickle_machine *machine)
     return true;
 }
 
+/* Errors go to one of our own first, as a reader may ask without one. The tree is cleared on
+ * failure: half of it would look like a small file. */
 bool pickle_tree_read(struct pickle_tree *tree, struct input_stream *input, struct error *error)
 {
     struct error failure = {0};

@@ -187,6 +187,7 @@ static bool run_long4(struct pickle_machine *machine)
     return push_long(machine, 4);
 }
 
+/* Protocol 0 writes numbers as lines of text. */
 static bool run_long(struct pickle_machine *machine)
 {
     struct pickle_bytes line;
@@ -230,6 +231,7 @@ static bool run_binfloat(struct pickle_machine *machine)
     return pickle_push(machine, pickle_make_real(machine->tree, real));
 }
 
+/* The copy has an end: a line of the window has none that strtod would stop at. */
 static bool run_float(struct pickle_machine *machine)
 {
     char digits[NUMBER_LINE_MAX];
@@ -583,6 +585,8 @@ static bool run_get(struct pickle_machine *machine)
 
 /* ---- the frame around it ---- */
 
+/* Later protocols may have opcodes that are not known here: refused at the first byte, not in
+ * the middle. */
 static bool run_proto(struct pickle_machine *machine)
 {
     uint64_t protocol;

@@ -92,6 +92,8 @@ struct pickle_value pickle_make_long(struct pickle_tree *tree, const unsigned ch
     return make_magnitude(tree, is_negative ? 0 - low : low, is_negative);
 }
 
+/* Numbers of Python have no limit: one beyond 64 bits is kept as "huge", since it may stand
+ * where nobody asks for it. */
 struct pickle_value pickle_make_decimal(struct pickle_tree *tree, const char *digits, size_t length)
 {
     bool is_negative = length > 0 && digits[0] == '-';
@@ -230,6 +232,8 @@ static bool parse_magnitude(const struct pickle_tree *tree, struct pickle_value 
     return false;
 }
 
+/* The largest magnitude of a negative number is taken as too large along with the positive
+ * one: no field here needs it. */
 bool pickle_integer(const struct pickle_tree *tree, struct pickle_value value, int64_t *integer)
 {
     uint64_t magnitude;
@@ -287,6 +291,7 @@ uint32_t pickle_sequence_id(struct pickle_value value)
     return (uint32_t)pickle_content(value);
 }
 
+/* A dict is a sequence of keys and values in turn, so that it has half as many items as cells. */
 struct pickle_items pickle_items(const struct pickle_tree *tree, struct pickle_value value)
 {
     const struct pickle_sequence *sequence;

@@ -118,6 +118,7 @@ bool proto_next_long(struct proto_walk *walk, struct proto_field *field)
     return false;
 }
 
+/* Bits, not values: a copy of memory is the only way that C defines. */
 double proto_real(const struct proto_field *field)
 {
     uint32_t bits = (uint32_t)field->value;

@@ -48,6 +48,7 @@ struct unit_scale bytes_scale(int64_t largest_bytes)
     return (struct unit_scale){units[power], ldexp(1, 10 * power), power == 0 ? 0 : 1};
 }
 
+/* By the largest of a column, so that all its numbers have one unit and can be compared. */
 struct unit_scale decimal_scale(double largest, const char *const units[6])
 {
     double size = fabs(largest);
@@ -183,6 +184,8 @@ struct short_text format_duration(int64_t ns)
     return result;
 }
 
+/* Microseconds with nanoseconds behind the point only where there are any; hours from ten
+ * thousand seconds on, where seconds have too many digits to read. */
 struct short_text format_time(int64_t ns)
 {
     uint64_t size = magnitude(ns);

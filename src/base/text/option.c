@@ -90,6 +90,8 @@ static void list_words(char *buffer, size_t size, const char *const *words)
     }
 }
 
+/* The nearest word is offered only where there is one: a guess that is far off is worse than
+ * the list. */
 static bool parse_choice(const struct option *option, const char *typed, const char *text,
                          void *field, struct error *error)
 {
@@ -111,6 +113,7 @@ static bool parse_choice(const struct option *option, const char *typed, const c
     return error_set(error, ERROR_USAGE, "option '%s': '%s' is not one of %s", typed, text, words);
 }
 
+/* The last line is for a mistake in the table of options: flags are handled before. */
 static bool option_store_value(const struct option *option, const char *typed, const char *text,
                                void *settings, struct error *error)
 {

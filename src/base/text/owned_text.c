@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* vasprintf fails for want of memory alone here: the formats are ours. */
 char *text_format(const char *format, ...)
 {
     va_list arguments;

@@ -332,6 +332,8 @@ static void put_cell(struct printing *printing, size_t row, size_t index)
     put_aligned(printing, text, width, kind == TEXT_COLUMN_NUMBER);
 }
 
+/* A rule as wide as the table, but no wider than the room: a wrapped rule would look like an
+ * empty row. */
 static void put_header(struct printing *printing)
 {
     const struct layout *layout = &printing->layout;
@@ -353,6 +355,7 @@ static void put_header(struct printing *printing)
     end_line(printing);
 }
 
+/* The widths are handed back for what is written below the table, in line with its columns. */
 const int *text_table_write(const struct text_table *table, FILE *output, int indent,
                             struct text_style style, struct arena *arena)
 {

@@ -53,6 +53,8 @@ static void text_wrap_write_paragraph(FILE *output, const char *text, size_t len
     fputc('\n', output);
 }
 
+/* Line ends of the text stay; what follows one begins at the indent, except at the end and
+ * before an empty line, where blanks would trail. */
 void write_wrapped(FILE *output, const char *text, struct text_margins margins)
 {
     for (;;) {

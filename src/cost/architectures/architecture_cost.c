@@ -174,6 +174,8 @@ static struct part_cost prediction_cost(const struct architecture *architecture,
     return cost.total;
 }
 
+/* Layers for predicting further tokens are counted apart: they are of no use once a model is
+ * trained, and many runs leave them out. */
 struct architecture_cost architecture_cost(const struct architecture *architecture,
                                            int64_t sequence)
 {

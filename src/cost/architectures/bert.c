@@ -21,6 +21,8 @@ static const struct bert_head heads[] = {
     {"BertForQuestionAnswering", false, false, false, true, false},
 };
 
+/* The head decides how many parameters there are, so a class that is not known is refused, not
+ * counted without one. A file that names none is of the bare model, and the page says so. */
 static const struct bert_head *find_head(struct architecture *architecture,
                                          struct config_keys *config)
 {

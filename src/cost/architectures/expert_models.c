@@ -135,6 +135,8 @@ static void read_minimax(struct architecture *architecture, struct config_keys *
     architecture_add_layers(architecture, kind, architecture->layers);
 }
 
+/* Families of routed experts differ in where the router's sizes stand and what is shared;
+ * decoder sizes are the same keys in all. */
 static void read_expert_model(struct architecture *architecture, struct config_keys *config)
 {
     const char *type = architecture->model_type;

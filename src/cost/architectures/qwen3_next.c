@@ -41,6 +41,8 @@ static struct layer_kind linear_attention(const struct architecture *architectur
     };
 }
 
+/* Defaults are those of transformers' configuration class. The shared expert has a gate of its
+ * own: a vector of the hidden size. */
 static void add_experts(struct layer_kind *kind, const struct architecture *architecture,
                         struct config_keys *config)
 {

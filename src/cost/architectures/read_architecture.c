@@ -145,6 +145,8 @@ bool architecture_from_config(struct architecture *architecture, const struct js
     return true;
 }
 
+/* The capture.json of a recorded model will do as well: config_in finds the model's own config
+ * in it. */
 bool architecture_read(struct architecture *architecture, const char *path, struct error *error)
 {
     SCOPED(arena) arena = {0};

@@ -327,6 +327,7 @@ enum peak_type format_with_peak(enum peak_type format, const double peaks[PEAK_T
     return format;
 }
 
+/* Without a peak or a bandwidth that bound is zero, which the caller tells as not known. */
 struct serving_bound serving_part_bound(const struct serving_part *part,
                                         const double peaks[PEAK_TYPE_COUNT],
                                         double memory_bytes_per_second)

@@ -162,6 +162,8 @@ static bool module_pattern_init(struct module_pattern *pattern, const struct jso
             regcomp(&pattern->regex, entry->text + 3, REG_EXTENDED | REG_NOSUB) == 0);
 }
 
+/* Three kinds stand in such lists: regular expressions, parts of a name, and names with stars,
+ * which may go on behind. */
 static bool module_pattern_fits(const struct module_pattern *pattern, const char *name)
 {
     char whole[NAME_MAX_LENGTH + 1];
@@ -274,6 +276,8 @@ static void read_quantization(struct weight_storage *storage, const struct json_
     read_cache(storage, config);
 }
 
+/* What the config says of quantization holds for some parts alone, so each begins with the
+ * plain type. The key may stand at the text model or at the whole. */
 struct weight_storage weight_storage_read(const struct json_node *whole,
                                           const struct json_node *model, int64_t layers)
 {

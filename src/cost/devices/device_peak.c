@@ -96,6 +96,7 @@ const char *peak_type_name(enum peak_type type)
     return type_names[type];
 }
 
+/* Letters count alike: types are written bf16, BF16 and bfloat16. */
 enum peak_type peak_type_named(const char *name)
 {
     for (int i = 0; i < PEAK_TYPE_COUNT; i++)

@@ -252,6 +252,7 @@ static void add_candidate(struct device_match *match, const struct device_peak *
         }
 }
 
+/* Cut at a whole name where the room ends. */
 void list_device_candidates(const struct device_match *match, char *text, size_t size)
 {
     size_t used = 0;
@@ -413,6 +414,8 @@ static const struct device_peak *unknown(const struct name_words *words,
     return NULL;
 }
 
+/* The name and the hints contradict each other: a part of a device (MIG), a later product with
+ * the same name, or another board. Any peak would be a guess. */
 static const struct device_peak *find_device_peak_refuse(const struct device_peak *device,
                                                          const char *what,
                                                          const struct device_hints *hints,

@@ -163,6 +163,8 @@ static void measured_rates_name_types(const struct measured_rates *rates, char *
                                        peak_type_name((enum peak_type)type));
 }
 
+/* A rate that was not measured is not taken from the table: the two would mix what is reached
+ * with what is promised. */
 bool measured_rates_peak(const struct measured_rates *rates, enum peak_type type, double *peak,
                          struct error *error)
 {

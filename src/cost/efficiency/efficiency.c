@@ -67,6 +67,8 @@ static bool is_matrix_mask(uint32_t mask)
     return mask && kernel_class_is_matrix((enum kernel_class)__builtin_ctz(mask));
 }
 
+/* Time in which matrix work runs without a count is kept apart: it belongs to no share of a
+ * peak. Time on matrix units is asked for by itself, as other kernels may run beside. */
 static void efficiency_add_interval(struct step_efficiency *step, uint32_t mask, uint32_t beside,
                                     int64_t ns)
 {

@@ -53,6 +53,8 @@ static int matrix_unit_number_behind(const char *name, const char *prefix)
     return *end == '_' && number >= 50 && number < 200 ? (int)number : 0;
 }
 
+/* The most exact word first: the number behind "cutlass_", then that behind "sm", then words
+ * that stand for a generation. */
 int instruction_generation(const char *kernel_name)
 {
     int number = matrix_unit_number_behind(kernel_name, "cutlass_");
@@ -189,6 +191,8 @@ static void find_owners(struct call_search *search)
     }
 }
 
+/* A call is made with the first kernel of its operator; most operators have none on the
+ * device. */
 static uint32_t call_of_op(struct call_search *search, uint32_t op)
 {
     struct matrix_calls *calls = search->calls;
@@ -264,6 +268,7 @@ static void matrix_calls_add_kernels(struct call_search *search)
     }
 }
 
+/* By start, then by event: pieces of one kernel must stand together. */
 static int compare_pieces(const void *a, const void *b, void *argument)
 {
     const struct work_piece *left = a;
@@ -393,6 +398,7 @@ static void cost_call(const struct call_search *search, struct matrix_call *call
         call->obstacle = PRICE_NO_PEAK;
 }
 
+/* Counted first, so that the estimates are one array: calls keep pointers into it. */
 static void cost_calls(const struct call_search *search)
 {
     struct matrix_calls *calls = search->calls;

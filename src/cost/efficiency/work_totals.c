@@ -207,6 +207,8 @@ static int compare_operators(const void *a, const void *b)
     return left->cost < right->cost ? -1 : left->cost > right->cost;
 }
 
+/* Operators of one cost (one name, one shape) share a row; costs were numbered when they were
+ * counted, so an array finds it. */
 void measure_work_totals(struct work_totals *totals, const struct efficiency *efficiency)
 {
     struct totalling work = {.totals = totals, .efficiency = efficiency};

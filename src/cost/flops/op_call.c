@@ -370,6 +370,7 @@ static bool op_call_parse_integer(const char **at, const char *end, int64_t *val
     return true;
 }
 
+/* All of the text must be the number: "2.5" and "2, 3" are none. */
 bool integer_value(const struct op_call *call, uint32_t argument, int64_t *value)
 {
     const char *at;

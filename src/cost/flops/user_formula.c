@@ -81,6 +81,8 @@ static bool push_open(struct compilation *work, char sign)
     return true;
 }
 
+/* Sums and products that leave 63 bits become TOO_LARGE and stay it, so that one test at the
+ * end is enough. */
 static bool formula_expression_take_number(struct compilation *work, int64_t *number)
 {
     size_t start = work->at;
@@ -236,6 +238,8 @@ static bool formula_expression_close_bracket(struct compilation *work)
     return bracket.sign == '(' || emit_operator(work, bracket.sign);
 }
 
+/* Only max and min take two values: a comma elsewhere, or a second one, is a mistake at this
+ * character. */
 static bool parse_comma(struct compilation *work)
 {
     struct open_operator *bracket;

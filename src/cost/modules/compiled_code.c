@@ -106,6 +106,7 @@ static void compiled_code_add_graph(struct compiled_code *code, struct arena *ar
     }
 }
 
+/* The tree of JSON is dropped at the end: what is kept is copied into the caller's arena. */
 bool compiled_code_parse(struct compiled_code *code, struct arena *arena, const char *text,
                          size_t length, struct error *error)
 {

@@ -106,6 +106,8 @@ static void add_logged_word(struct arena *arena, const char **words, const char 
     *words = joined;
 }
 
+/* Some lines say where a kernel comes from as well as all would: a kernel of a hundred fused
+ * operators has as many stacks. */
 static const char *logged_lines(struct compiled_log *log, const struct json_node *stacks)
 {
     const char *lines = "";

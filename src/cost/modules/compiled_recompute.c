@@ -272,6 +272,8 @@ static void check_region(struct recompute_search *search, uint32_t region)
         check_op(search, &pair, &backward.ops[i]);
 }
 
+/* In order of start, a forward comes before its backward: its number is known when the
+ * backward asks for it. */
 static void check_regions(struct recompute_search *search)
 {
     const struct trace *trace = search->trace;

@@ -158,6 +158,8 @@ static void add_forward_op(struct context_search *search, uint32_t i)
                                         .event = i});
 }
 
+/* By number and then by start: one number may be that of several nested operators, the
+ * outermost of which comes first. */
 static int compare_forward_ops(const void *a, const void *b, void *unused)
 {
     const struct forward_op *left = a;

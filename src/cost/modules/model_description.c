@@ -270,6 +270,7 @@ static double rate_of(const struct json_node *entry, const char *key)
     return rate > 0 ? (double)rate : 0;
 }
 
+/* Without a word of how it was found, a peak of a processor is no figure to divide by. */
 static void set_processor(struct model_description *description, const struct json_node *peak)
 {
     const char *how = json_text_of(peak, "how", "");

@@ -133,6 +133,8 @@ bool plan_check_model(const struct plan_setting *setting, const struct plan_layo
            plan_check_layers(setting, layout, error);
 }
 
+/* What must divide is told with the nearest number that does: the reader wants a layout, not
+ * the rule. */
 bool plan_check_devices(const struct plan_layout *layout, int64_t devices, bool has_data,
                         struct error *error)
 {

@@ -376,6 +376,7 @@ static struct plan_passes plan_layer(const struct plan_context *context,
     return passes;
 }
 
+/* Layers of one kind cost the same, so each kind is planned once. */
 struct plan_passes plan_layers(const struct plan_context *context)
 {
     const struct architecture *model = context->setting->model;

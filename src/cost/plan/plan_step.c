@@ -110,6 +110,8 @@ static void plan_add_gradients(const struct plan_context *context, struct plan_p
     }
 }
 
+/* An optimizer's step is bound by memory: bytes of the parameters that a device holds, with
+ * their states. ZeRO 1 and on share them out; experts over their own replicas. */
 static void plan_add_optimizer(const struct plan_context *context, struct plan_pass *step)
 {
     const struct plan_layout *layout = context->layout;

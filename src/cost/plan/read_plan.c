@@ -41,6 +41,7 @@ static void read_plan_row(struct planned_step *plan, const struct json_node *row
     plan->is_from_run = plan->is_from_run || strcmp(key, "matrix") == 0;
 }
 
+/* A plan is this program's own page of JSON: its keys are promised by the schema. */
 static bool read_plan_tree(struct planned_step *plan, const struct json_node *root,
                            const char *path, struct error *error)
 {

@@ -161,6 +161,8 @@ static bool scale_tensor(struct shape_writing *writing, const char **at)
     return write_sizes(writing, sizes, rank);
 }
 
+/* What is no number is copied as it is, so that a scaled text has the form that formulas
+ * parse. */
 bool scale_shapes(const char *shapes, const struct pass_change *change, char *scaled, size_t room,
                   struct scaled_elements *elements)
 {

@@ -40,6 +40,8 @@ static bool is_send(const struct channels *all, const struct flight_entry *entry
     return strcmp(flight_text(all->join->dumps, entry->name), "send") == 0;
 }
 
+/* A channel is one direction between two ranks of a group: sends and receives of the other are
+ * counted apart. */
 static struct channel *channel_of(struct channels *all, const struct flight_entry *entry)
 {
     const struct flight_group *group = &all->join->dumps->groups[entry->group];

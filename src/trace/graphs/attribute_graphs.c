@@ -35,6 +35,8 @@ struct copying {
     size_t chain_count;
 };
 
+/* Asked before captures are looked for: most traces have no graphs, and a folder may hold many
+ * files. */
 bool has_graph_launches(const struct trace *trace)
 {
     for (uint32_t i = 0; i < trace->device_count; i++) {

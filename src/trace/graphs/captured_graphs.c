@@ -72,6 +72,8 @@ static enum call_role role_of_name(const char *name)
                : CALL_OTHER;
 }
 
+/* Roles are of names, of which there are few; calls are many. What a call ran while it was not
+ * captured tells the kernel that it will run in a graph. */
 static void find_call_roles(struct capture_search *search)
 {
     const struct trace *capture = search->capture;
@@ -180,6 +182,7 @@ static uint32_t copied_string(struct capture_search *search, uint32_t string)
                   : 0;
 }
 
+/* Eight bytes at a time; what is compared are arrays of such words. */
 static uint64_t hash_of_bytes(const void *bytes, size_t length)
 {
     const unsigned char *at = bytes;
@@ -346,6 +349,8 @@ static void learn_launch(struct capture_search *search, uint32_t host)
         hash_map_set(&search->launched, key, SYMBOL_UNKNOWN);
 }
 
+/* A launch that is captured runs nothing itself: where its call does not name the kernel, one
+ * that ran with the same key tells it. */
 static uint32_t symbol_of_launch(struct capture_search *search, uint32_t name)
 {
     uint32_t learned;

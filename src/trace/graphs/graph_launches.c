@@ -144,6 +144,7 @@ static uint64_t symbol_and_size(const struct trace *trace, uint32_t event)
                           HASH_MULTIPLIER);
 }
 
+/* Symbols and sizes in order: two launches of one graph have the same, whatever their times. */
 static bool launches_are_alike(const struct graph_launches *launches, const struct trace *trace,
                                const struct graph_launch *a, const struct graph_launch *b)
 {
@@ -183,6 +184,8 @@ static void find_kind(struct graph_launches *launches, const struct trace *trace
     launches->kinds[kind].launches++;
 }
 
+/* Kinds are compared by hash first; equal ones are compared whole, since a wrong operator is
+ * worse than a slow search. */
 void find_graph_launches(struct graph_launches *launches, const struct trace *trace)
 {
     uint32_t *launch_of = large_array_new((trace->host_count + (size_t)1) * sizeof *launch_of);

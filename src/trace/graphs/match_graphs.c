@@ -609,6 +609,8 @@ static enum graph_fate fate_without_candidates(const struct captured_graphs *gra
     return has_names ? GRAPH_NO_MATCH : GRAPH_NO_NAMES;
 }
 
+/* Where several captured graphs fit, only what all of them say of a kernel is kept: see
+ * agree_by_operator. */
 struct kernel_origin *find_kernel_origins(const struct graph_launches *launches,
                                           const struct graph_launch *launch,
                                           const struct trace *trace,

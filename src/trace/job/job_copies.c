@@ -168,6 +168,8 @@ struct compared {
     size_t count;
 };
 
+/* Beyond the room an attempt counts as compared: a missed copy is a smaller mistake than a
+ * search without end. */
 static bool is_first_time(struct compared *compared, size_t attempt)
 {
     for (size_t i = 0; i < compared->count; i++)

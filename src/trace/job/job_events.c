@@ -143,6 +143,7 @@ static void remember_nothing(struct job_building *building, size_t attempt)
         .attempt = attempt, .times = {none, none}, .returns = building->returns};
 }
 
+/* What is remembered of the file before must not join with lines of this one. */
 void job_begin_source(struct job *job, const char *name)
 {
     if (!job->building) {
@@ -161,6 +162,7 @@ void job_reports_history(struct job *job)
     job->sources[job->source_count - 1].is_history = true;
 }
 
+/* The attempt before is resolved first: its end may only be known by this start. */
 static struct job_attempt *begin_attempt(struct job *job, bool has_start)
 {
     resolve_last_attempt(job);
@@ -506,6 +508,8 @@ static void collect_ending(struct job *job, const struct job_event *event, enum 
         attempt->why = require_memory(strndup(event->text, event->text_length));
 }
 
+/* An end without a begin, or either before any start: the file begins in the middle of an
+ * attempt. */
 static void collect_span(struct job *job, const struct job_event *event, enum job_span_kind kind,
                          bool is_end)
 {
