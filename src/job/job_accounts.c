@@ -460,6 +460,7 @@ void job_accounts_clear(struct job_accounts *accounts)
     *accounts = (struct job_accounts){0};
 }
 
+/* Down time lies before an attempt, when none of its processes ran. */
 int64_t attempt_alive_ns(const struct attempt_accounts *accounts)
 {
     int64_t alive_ns = 0;

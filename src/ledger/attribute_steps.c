@@ -95,6 +95,7 @@ static void device_timeline_add_interval(struct intervals *intervals, struct int
     ARRAY_ADD(intervals->items, intervals->count, interval);
 }
 
+/* Operators inside each other on one thread: deeper ones count to the one around them. */
 enum { OPEN_OPERATORS_MAX = 512 };
 
 /* The operators open on one thread, outermost first. */

@@ -113,6 +113,8 @@ static bool read_sglang(struct serving_range *range, const char *at)
     return strcmp(at, "]") == 0;
 }
 
+/* SGLang's ranges begin with "step[", vLLM's with "execute_", behind which its versions say
+ * counts or sums. */
 bool serving_range_parse(struct serving_range *range, const char *name)
 {
     *range = (struct serving_range){.requests = -1, .tokens = -1};

@@ -158,6 +158,7 @@ static void cut_windows(struct clock_search *search)
     }
 }
 
+/* Zero where they do not meet: a negative overlap would take from others. */
 static int64_t shared_ns(const struct event *event, int64_t start_ns, int64_t end_ns)
 {
     if (event->start_ns > start_ns)

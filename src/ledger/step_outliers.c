@@ -50,6 +50,7 @@ static void step_outliers_explain(struct step_deviation *deviation, const struct
     }
 }
 
+/* Account by account: a step that is long by one account alone shows which. */
 static void find_account_medians(int64_t *medians, const struct ledger *ledger, int64_t *scratch)
 {
     for (int a = 0; a < ACCOUNT_COUNT; a++) {

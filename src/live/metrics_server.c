@@ -120,6 +120,8 @@ static uint64_t client_of(const struct sockaddr *address)
     return client;
 }
 
+/* Shut down, not closed: the server's own thread still has the descriptor, and closes it when
+ * it sees the end. */
 static void end(struct held_connection *connection)
 {
     if (!connection)
@@ -214,6 +216,7 @@ static void held_connections_end_late(struct held_connections *held, int64_t now
 
 const bool has_metrics_server = true;
 
+/* Several scrapers within a second get the same text: sampling costs more than sending. */
 enum { FRESH_NS = 1000000000 };
 
 static int64_t metrics_server_monotonic_ns(void)
@@ -224,6 +227,7 @@ static int64_t metrics_server_monotonic_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* Made when it is asked for: most servers are asked for one of the two forms. */
 static void make_text(struct metrics_server *server, const struct live_samples *samples,
                       enum metrics_format format)
 {

@@ -260,6 +260,8 @@ static void sample_gpu(const struct nvml_api *api, struct gpu *gpu, struct live_
         live_note(samples, "GPU %s: %s", gpu->label, error_text(api, gpu->result));
 }
 
+/* Why there is no GPU is told with each sample: a page without GPUs must not look like GPUs
+ * without work. */
 static void sample_nvml(void *opaque, const char *root, struct live_samples *samples)
 {
     struct nvml_state *state = opaque;

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+/* Asking makes the RAS threads of all ranks talk to each other: often enough to see a hang,
+ * seldom enough to cost nothing. */
 enum { ASK_EVERY_S = 10, RAS_ANSWER_MS = 5000 };
 
 struct ras_answer {

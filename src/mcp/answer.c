@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An agent's context is small: texts are cut where many stand together, and whole where one is
+ * asked for by its id. */
 enum { USUAL_TEXT_BYTES = 600, WHOLE_TEXT_BYTES = 16 * 1024, FIRST_ROWS = 5 };
 
 /* A section of the page of all ranks, or of one. */

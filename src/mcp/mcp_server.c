@@ -34,6 +34,7 @@ struct child_answer {
     char errors[2048]; /* the beginning of what it said is wrong */
 };
 
+/* The page of a command: beyond this it is no answer that anybody could read. */
 enum { OUTPUT_BYTES_MAX = 256 * 1024 * 1024, READ_BYTES = 64 * 1024 };
 
 extern char **environ;
@@ -201,6 +202,8 @@ enum {
 /* The newest first: it is offered to a client that asks for none of them. */
 static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
+/* Sent once at the beginning of a session: in which order to ask, and how to read what is not
+ * there. */
 static const char instructions[] =
     "Begin with report (a trace, a folder of traces or a capture), or inspect where a file is not "
     "known. The findings stand most expensive first, each with its confidence and what to try; "

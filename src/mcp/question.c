@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Rows of an answer, unless asked for more; the page that they are cut from is made with more
+ * of them, so that a next page needs no new reading. */
 enum { USUAL_ROWS = 20, ROWS_MAX = 200, ROWS_ASKED = 1000, PATHS_MAX = 1024 };
 
 enum parameter_kind { PARAMETER_PATHS, PARAMETER_PATH, PARAMETER_TEXT, PARAMETER_COUNT };

@@ -84,7 +84,7 @@ static struct block_share share_bf16(const struct memory_block *block, int64_t r
 /* A way to train is replayed as the recorded step with other sizes: each block keeps when it
  * lives and gets the share that the way leaves of it, so that the peak may move to another
  * moment, which a sum over kinds would miss. What the way needs besides (a gathered unit, a copy
- * in float32) is added for as long as it lives. x */
+ * in float32) is added for as long as it lives. */
 static void fill_shares(struct memory_replay *replay, const struct memory_forecast *forecast,
                         struct block_share (*share_of)(const struct memory_block *block,
                                                        int64_t ranks),

@@ -201,6 +201,8 @@ void internevo_log_write(FILE *output, const struct memory_run *run, int32_t dev
 
 /* ---- internevo page -------------------------------------------------------------------------- */
 
+/* Deeper modules are too thin to see. A label needs a sector of some height, or it would lie
+ * over its neighbors. */
 enum { RINGS = 6, CENTRE = 500, COLORS = 8, LABEL_LEAST = 14 };
 
 /* Arcs narrower than this (in radians) are in the table alone. */

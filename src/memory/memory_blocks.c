@@ -21,6 +21,7 @@ enum { NUMBERS_PER_PLACE = 4 };
 
 static const char ending[] = ".memory.json";
 
+/* As the recorder writes them: the file beside the trace is a promised format. */
 static const char *const kind_names[MEMORY_KIND_COUNT] = {
     [MEMORY_PARAMETER] = "parameter", [MEMORY_BUFFER] = "buffer",
     [MEMORY_GRADIENT] = "gradient",   [MEMORY_OPTIMIZER_STATE] = "optimizer state",

@@ -18,7 +18,7 @@ enum { SCALAR_BYTES = 16 };
 /* ---- what grows ------------------------------------------------------------------------------ */
 
 /* Sizes of the parameters of each module: what is as large in its backward is a gradient on its
- * way. x */
+ * way. */
 static struct hash_map parameter_sizes(const struct memory_run *run)
 {
     struct hash_map sizes = {0};

@@ -116,7 +116,7 @@ enum memory_phase memory_phase_at(const struct memory_run *run, uint32_t change)
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
-/* Alive at the next mark of this point, if no mark before it begins something else. x */
+/* Alive at the next mark of this point, if no mark before it begins something else. */
 static bool is_alive_at_next(const struct attribution *attribution,
                              const struct memory_block *block, enum memory_point point)
 {
@@ -422,6 +422,8 @@ bool memory_block_is_of_loss(const struct memory_block *block)
            block->phase == MEMORY_FORWARD;
 }
 
+/* A block of the loss lies in no module; a tensor's own module is next where the call tells
+ * none. */
 const char *memory_block_module(const struct memory_run *run, const struct memory_block *block)
 {
     if (block->module != NO_MODULE)

@@ -55,6 +55,7 @@ const char *file_name(const char *path)
     return last ? last + 1 : path;
 }
 
+/* The file and the folder it is in: "model.py" alone stands in many places. */
 const char *short_path(const char *path)
 {
     const char *last = strrchr(path, '/');

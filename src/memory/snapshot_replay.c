@@ -52,7 +52,7 @@ static void begin_life(struct replaying *replaying, const struct snapshot_event 
     (void)hash_map_set(&replaying->last_life, event->address, add_life(replaying, &life));
 }
 
-/* A block of which the trace saw only the end. x */
+/* A block of which the trace saw only the end. */
 static struct memory_life *add_unseen(struct replaying *replaying,
                                       const struct snapshot_event *event)
 {
@@ -181,6 +181,7 @@ static void sum_lives(struct snapshot_replay *replay)
     replay->base_bytes = live[0];
 }
 
+/* Mapping and unmapping count like segments: an expandable segment grows and shrinks by them. */
 static int64_t reserved_change(const struct snapshot_event *event)
 {
     if (event->action == SNAPSHOT_SEGMENT_ALLOC || event->action == SNAPSHOT_SEGMENT_MAP)

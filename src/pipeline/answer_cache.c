@@ -20,6 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The number at the end changes with the form of what is kept: an answer of another form is
+ * none. */
 static const char magic[16] = "flopledger ans1";
 static const char name_of_secret[] = "secret";
 static const char pattern_of_answers[] = "*.answer";

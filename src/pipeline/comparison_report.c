@@ -147,6 +147,7 @@ static bool read_run_profile(struct run_profile *profile, struct files_read *out
     return true;
 }
 
+/* Before anything is read: a typing error in a condition must not cost two readings. */
 bool check_conditions(const struct comparison_report *wanted, struct error *error)
 {
     struct condition condition;
@@ -253,6 +254,7 @@ static bool add_conditions(struct condition_check *check, struct rank_results *r
     return true;
 }
 
+/* Met goes before undecided: that one holds is certain, whatever the others are. */
 static bool end_by_conditions(const struct condition_check *check, struct error *error)
 {
     if (check->met)

@@ -190,6 +190,8 @@ static bool add_capture(struct captured_graphs *graphs, struct trace *trace, con
     return true;
 }
 
+/* A capture that cannot be read is left out and told: the trace itself has all its times
+ * without it. */
 static void note_unread(struct results *results, const struct error *error)
 {
     results_add_problem(

@@ -59,6 +59,7 @@ static const struct packed_file *find_page(const char *typed)
     return NULL;
 }
 
+/* Pages are named by their file without folder and ending: nobody types these. */
 static void consider_pages(struct arena *arena, struct spelling *best, const char *typed)
 {
     for (size_t i = 0; i < packed_docs.count; i++) {

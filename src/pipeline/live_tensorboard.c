@@ -27,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Half a second: TensorBoard itself looks less often than that. */
 enum { RUNS_MAX = 1024, LOOK_EVERY_MS = 500, SINGLE_RANK = -1 };
 
 /* The event file of one rank. */

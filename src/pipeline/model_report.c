@@ -298,6 +298,8 @@ static bool print_serving_step(const struct model_settings *settings,
     return print_page(&results, page, error);
 }
 
+/* Rates that were measured on another device than the one named would mix two devices in one
+ * share. */
 bool print_model_flops(const struct model_settings *settings, const struct page_settings *page,
                        struct error *error)
 {

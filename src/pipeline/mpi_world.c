@@ -22,8 +22,10 @@ struct mpi_calls {
     void *byte;  /* MPI_BYTE */
 };
 
+/* MPI counts in int: a message of more than 2 GiB goes in pieces. */
 enum { TAG = 1, SUCCESS = 0, PIECE_BYTES = 1 << 28 };
 
+/* Open MPI by the versions of its library, then whatever the name without a version leads to. */
 static const char *const library_names[] = {"libmpi.so.40", "libmpi.so.80", "libmpi.so"};
 
 /* mpirun of Open MPI, and launchers that stand in for it, say so in the environment. The library

@@ -10,6 +10,7 @@
 
 enum { TOP_DEFAULT = 10 };
 
+/* By the first 64 KiB: a timeline says in its first events what it is. */
 bool is_pipeline_timeline(const char *path)
 {
     SCOPED(input_stream) input = {0};

@@ -121,6 +121,8 @@ struct other_form {
     const char *start;
 };
 
+/* The same recording in two forms: the one that is read tells more, and both together would
+ * count it twice. */
 static const struct other_form other_forms[] = {
     {".trace.json.gz", ".xplane.pb", NULL},
     {".trace.json", ".xplane.pb", NULL},

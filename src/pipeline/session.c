@@ -140,6 +140,8 @@ bool session_report(struct session *session, struct rank_reading reading, struct
     return true;
 }
 
+/* With --rank the page is of that rank; of a rank that is not there the page stays what it
+ * was. */
 bool print_session(struct session *session, int64_t rank, const struct page_settings *page,
                    struct error *error)
 {

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Answers are looked for ten times a second; a rank's usual step is the median of its last 20. */
 enum {
     LOOK_EVERY_US = 100000,
     MEDIAN_OF = 20,

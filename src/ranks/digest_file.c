@@ -37,6 +37,8 @@ static uint32_t checksum(const unsigned char *bytes, size_t length)
 
 /* ---- write ---------------------------------------------------------------------------------- */
 
+/* A record that was cut or changed shows by its length or its sum; a reader then goes on with
+ * what was whole before it. */
 static void put_record(struct bytes *writer, unsigned kind, uint64_t key, const void *bytes,
                        size_t length)
 {

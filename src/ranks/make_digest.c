@@ -114,6 +114,7 @@ static void find_look_ups(struct look_ups *look_ups, const struct trace *trace,
     }
 }
 
+/* Numbers beyond what a step can have are damage, and would spoil the sum of all ranks. */
 static int64_t described_tokens(const struct model_description *description,
                                 const struct ledger *ledger, uint32_t step)
 {

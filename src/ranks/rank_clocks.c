@@ -21,6 +21,7 @@
 
 #include <stdlib.h>
 
+/* The middle of the ends moves with the clocks, hence more than one round. */
 enum { REFINEMENTS = 3 };
 
 /* By how much the end of a call of `rank` lies behind the others'. */

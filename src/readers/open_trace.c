@@ -30,6 +30,8 @@ static const char a_pickle[] =
     "a pickle of Python; a memory snapshot is for 'flopledger memory', else name the trace that "
     "export_chrome_trace wrote";
 
+/* By the bytes with which other files begin that are taken for traces, each with what to do:
+ * unpack it, or give it to another command. */
 static const struct look looks[] = {
     LOOK("PK\x03\x04", 0, "a zip archive (torch.save writes them, too); unpack the trace first"),
     LOOK("ustar", 257, "a tar archive; unpack the trace first"),

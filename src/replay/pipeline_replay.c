@@ -115,6 +115,7 @@ struct direction {
     int step; /* to the stage that it sends to */
 };
 
+/* A forward goes to the next stage, a backward to the one before. */
 static const struct direction directions[] = {
     {PIPELINE_FORWARD_COMPUTE, PIPELINE_FORWARD_SEND, PIPELINE_FORWARD_RECV, 1},
     {PIPELINE_BACKWARD_COMPUTE, PIPELINE_BACKWARD_SEND, PIPELINE_BACKWARD_RECV, -1},
@@ -593,6 +594,7 @@ static void collect_step_times(const struct pipeline_replay *simulation, const i
     times->mean_ns = sum / (double)job->step_count;
 }
 
+/* By the same sum as replayed times, so that the two differ by the replay alone. */
 void recorded_step_times(const struct pipeline_replay *simulation, struct step_times *times)
 {
     const struct pipeline_job *job = simulation->job;

@@ -225,6 +225,7 @@ static bool is_of_rank(const struct scenario_change *change, int64_t rank)
     return change->rank < 0 || change->rank == rank;
 }
 
+/* Factors of one target multiply, as each is of what the ones before left. */
 double scenario_factor(const struct scenario *scenario, enum scenario_target target, int64_t rank)
 {
     double factor = 1;

@@ -21,6 +21,7 @@ const char *snapshot_action_name(enum snapshot_action action)
     return names[action];
 }
 
+/* Segments may be of a device that has no history, and the other way round: both count. */
 uint32_t snapshot_device_count(const struct memory_snapshot *snapshot)
 {
     uint32_t count = snapshot->trace_count;

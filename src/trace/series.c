@@ -31,6 +31,7 @@ void series_add(struct series *series, const struct series_sample *sample)
     ARRAY_ADD(series->samples, series->count, *sample);
 }
 
+/* Ties by value, so that the order is the same wherever the pieces of the file were cut. */
 static int compare_samples(const void *a, const void *b)
 {
     const struct series_sample *left = a;

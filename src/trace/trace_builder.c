@@ -200,6 +200,7 @@ static uint32_t intern_detail(struct trace_builder *builder, const struct event_
     return builder->detail_count - 1;
 }
 
+/* Number 0 is the empty detail, so that an event without details needs none. */
 uint32_t trace_builder_detail(struct trace_builder *builder, const struct event_detail *detail)
 {
     if (!builder->detail_count) {
@@ -368,6 +369,7 @@ void read_account_set_ending(struct read_account *read, enum read_ending ending,
     (void)snprintf(read->ending_message, sizeof read->ending_message, "%s", message);
 }
 
+/* "No event" has a reason where a file is cut or damaged, and that is what is told. */
 bool read_account_explains_nothing(const struct read_account *read, struct error *error)
 {
     if (read->is_truncated)

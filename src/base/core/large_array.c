@@ -16,6 +16,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+/* Small arrays are the heap's; large ones have pages of their own, which go back to the system
+ * when they are freed, and beyond the limit of memory they lie in a file. */
 enum array_place { IN_HEAP, IN_MEMORY, IN_FILE };
 
 /* Stands in front of the array, on a line of its own. */

@@ -50,6 +50,8 @@ struct group_files {
     const char *cache; /* in memory.stat: what is given back when memory is short */
 };
 
+/* Version 2 of control groups first, then version 1. What a group has in cached pages of files
+ * (the last name) can be taken back by the kernel, so it counts as free. */
 static const struct group_files group_versions[] = {
     {"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "},
     {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",

@@ -24,6 +24,8 @@
 /* Pieces of text that one thread fills from an input_source while another takes them. Private to
  * input_stream. */
 
+/* Room before a piece for what the reader left over of the one before, so that a window is one
+ * stretch of text without copying the piece. */
 enum { INPUT_RING_HEADROOM = 32 * 1024 };
 
 struct input_piece {
@@ -37,6 +39,7 @@ static inline char *input_piece_bytes(const struct input_piece *piece)
     return piece->memory + INPUT_RING_HEADROOM;
 }
 
+/* Enough that the two threads seldom wait for each other. */
 enum { PIECES = 8 };
 
 struct input_ring {

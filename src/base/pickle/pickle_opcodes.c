@@ -124,6 +124,7 @@ static bool pickle_decode_quoted(const unsigned char *from, size_t length, char 
 
 /* ---- pickle opcodes -------------------------------------------------------------------------- */
 
+/* Protocol 5 is the newest that Python writes (since 3.8). */
 enum { PROTOCOL_MAX = 5, NUMBER_LINE_MAX = 400 };
 
 /* ---- numbers and constants ---- */

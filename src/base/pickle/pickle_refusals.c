@@ -6,6 +6,8 @@
 
 enum { SHOWN_MAX = 80 };
 
+/* What pickle itself would do with such a file is run its code: whoever was sent one should
+ * know before trying that. */
 static const char plain_data[] =
     "only plain data (numbers, texts, lists, dicts) is read here and no code is run; do not open "
     "such a file with pickle.load unless you trust who made it";

@@ -12,6 +12,8 @@ struct bert_head {
     bool labels_text;   /* a classifier of the sequence */
 };
 
+/* By class, since the model_type is "bert" for all of them: which parts of a head there are
+ * decides the parameters. */
 static const struct bert_head heads[] = {
     {"BertModel", true, false, false, false, false},
     {"BertForMaskedLM", false, true, false, false, false},

@@ -7,6 +7,7 @@
 
 const char why_convention_does_not_fit[] = "its formula does not fit this model";
 
+/* Below zero, which no count is. */
 static const double does_not_fit = -1.0;
 
 /* Its layers are blocks of attention and feed-forward behind a causal mask. */

@@ -3,6 +3,8 @@
 
 #include <strings.h>
 
+/* What one device of a table row is: makers give peaks of cards, of dies, of chips or of
+ * cores, and a program sees one of these as a device. */
 #define CARD      "a card"
 #define GCD       "one of the two dies of a card"
 #define CHIP      "a chip"

@@ -379,6 +379,7 @@ static enum cost_obstacle obstacle_of_uncounted(const struct efficiency *efficie
     return efficiency->costs->has_shapes ? PRICE_NO_FORMULA : PRICE_NO_SHAPES;
 }
 
+/* By the obstacle that holds most time: what lifts it helps most. */
 const char *efficiency_needs(const struct efficiency *efficiency)
 {
     enum cost_obstacle most = obstacle_of_uncounted(efficiency);

@@ -25,7 +25,7 @@ static bool count_copy(struct op_cost *cost, const struct op_call *call, const s
         bytes_moved(call, (struct byte_range){from, 1, (uint32_t)rule->numbers[1], elements}));
 }
 
-/* Writes argument 0. x */
+/* Writes argument 0. */
 static bool count_fill(struct op_cost *cost, const struct op_call *call, const struct op_rule *rule)
 {
     (void)rule;

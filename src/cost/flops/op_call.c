@@ -383,6 +383,7 @@ bool integer_value(const struct op_call *call, uint32_t argument, int64_t *value
     return op_call_parse_integer(&at, end, value) && at == end;
 }
 
+/* As Python prints them; a number in place of one is another argument. */
 bool boolean_value(const struct op_call *call, uint32_t argument, bool *value)
 {
     const struct op_argument *about;

@@ -41,9 +41,9 @@ static bool count_sort(struct op_cost *cost, const struct op_call *call, const s
                       bytes_moved(call, (struct byte_range){0, 1, 0, elements}));
 }
 
-/* fft(input, dims, ...): numbers[0] FLOPs for each element and doubling; complex: 5 5 n log2 n
- * real operations for a complex transform of n points, counted per element and doubling, hence
- * the halving at the end for the numbers of a rule (10 complex, 5 real). */
+/* fft(input, dims, ...): numbers[0]: FLOPs for each element and doubling, times two: 10 for the
+ * 5 n log2 n of complex numbers, 5 where the input is real. What gives real numbers has half as
+ * many complex ones as input, so that it comes to half by itself. */
 static bool count_transform(struct op_cost *cost, const struct op_call *call,
                             const struct op_rule *rule)
 {

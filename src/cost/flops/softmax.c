@@ -19,7 +19,7 @@ static bool count_softmax(struct op_cost *cost, const struct op_call *call,
         bytes_moved(call, (struct byte_range){0, (uint32_t)rule->numbers[1], 0, elements}));
 }
 
-/* nll_loss(log probabilities [N, C], target [N]): picks one of each row and adds. x */
+/* nll_loss(log probabilities [N, C], target [N]): picks one of each row and adds. */
 static bool count_nll(struct op_cost *cost, const struct op_call *call, const struct op_rule *rule)
 {
     int64_t rows = elements_of(call, (uint32_t)rule->numbers[0]);

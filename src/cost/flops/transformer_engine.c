@@ -23,7 +23,7 @@ static uint32_t next_matrix(const struct op_call *call, uint32_t from, int64_t k
     return i;
 }
 
-/* Elements but for the last dimension. x */
+/* Elements but for the last dimension. */
 static int64_t rows_of(const struct op_call *call, uint32_t argument)
 {
     int64_t rows = 1;

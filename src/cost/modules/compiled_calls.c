@@ -111,6 +111,7 @@ static bool match_calls(struct call_search *search, uint32_t range_index)
     return fits && next == range->graph->count;
 }
 
+/* A limit of depth, so that a tree that was damaged into a circle ends. */
 static bool lies_in(const struct module_tree *tree, uint32_t module, uint32_t around)
 {
     for (int depth = 0; module != NO_MODULE && depth < DEPTH_MAX; depth++) {

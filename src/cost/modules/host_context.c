@@ -291,6 +291,8 @@ void find_host_contexts(struct host_contexts *contexts, const struct trace *trac
     free(search.roles);
 }
 
+/* Operators alone: ranges and calls of the runtime inside a recomputation follow from the
+ * operator around. */
 uint8_t *find_recomputed(const struct host_contexts *contexts, const struct trace *trace)
 {
     uint8_t *is_recomputed = large_array_new(trace->host_count + (size_t)1);

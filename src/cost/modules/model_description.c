@@ -49,7 +49,7 @@ static void add_to(struct described_module *module, int64_t elements, bool is_fr
         module->trainable = INT64_MAX;
 }
 
-/* The first time that module `place` meets the parameter. x */
+/* The first time that module `place` meets the parameter. */
 static bool is_new(struct parameter_sums *sums, uint32_t place, uint32_t key)
 {
     size_t before = sums->seen.count;

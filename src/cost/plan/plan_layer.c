@@ -63,6 +63,7 @@ struct plan_products {
     int count;
 };
 
+/* Sizes of zero are parts that a kind of layer does not have. */
 static void plan_list(struct plan_products *list, struct plan_product product)
 {
     product.is_low = true;
@@ -229,7 +230,7 @@ static void plan_add_tensor(const struct plan_context *context, struct plan_pass
 }
 
 /* Keys and values go around the ring of context ranks while attention works; only what takes
- * longer is seen. x */
+ * longer is seen. */
 static void plan_add_context(const struct plan_context *context, const struct layer_kind *kind,
                              struct plan_pass *pass, double factor)
 {

@@ -20,6 +20,8 @@
      .network = (network_gb)*1e9,                                                                  \
      .network_latency = (node_us)*1e-6},
 
+/* By the beginning of the architecture's name, and in the order of the list: the first that
+ * fits counts. */
 static const struct plan_rates all_rates[] = {
 #include "cost/plan/plan_rate_list.def"
 };

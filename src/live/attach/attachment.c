@@ -245,6 +245,7 @@ static bool kineto_listener_next(struct kineto_listener *listener, int64_t timeo
     }
 }
 
+/* The socket has a name in the file system, which nobody else removes. */
 static void kineto_listener_clear(struct kineto_listener *listener)
 {
     if (listener->socket >= 0)

@@ -195,6 +195,8 @@ static bool none_found(const struct attachment *attachment, const struct attach_
                      named->words[0], attach_library);
 }
 
+/* Processes that were named stand first: what is found by --job comes behind and may be left
+ * out, these may not. */
 static bool parse_named(struct process_list *list, const struct attach_named *named,
                         struct error *error)
 {

@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A folder that was made within the last minute may be of an attachment that is just
+ * beginning, and is left. */
 enum { FOLDERS_OPEN = 16, MESSAGE_BYTES_MAX = 16 << 10, MADE_WITHIN_S = 60 };
 
 #define FOLDER_NAME "flopledger-attach-"
@@ -71,6 +73,7 @@ static bool copy_file(const char *from, const char *to)
     return is_copied;
 }
 
+/* What cannot be removed is left: the walk goes on, as the rest can. */
 static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *place)
 {
     (void)about;

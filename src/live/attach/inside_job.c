@@ -190,6 +190,8 @@ static void stop_process(struct inside_job *job, struct inside_process *process,
         process->state = INSIDE_ASKED_TO_STOP;
 }
 
+/* The text runs when the main thread is next at a safe place of the interpreter; a thread that
+ * never comes there is one of these two. */
 static const char *why_nothing_ran(const struct inside_process *process)
 {
     if (injection_process_is_stopped(process->pid))
@@ -233,6 +235,7 @@ static void ask_to_end(int signal)
     is_asked_to_end = 1;
 }
 
+/* Once: a second Ctrl-C ends the program as it always would, should the orderly end hang. */
 static void hear_of_end(void)
 {
     const struct sigaction action = {.sa_handler = ask_to_end, .sa_flags = (int)SA_RESETHAND};
@@ -303,7 +306,7 @@ static int64_t time_within_step(int64_t newest, int64_t step_ns)
 }
 
 /* Where all ranks call the same number of collectives in each step, the count tells which step of
- * one is which of another. Far enough ahead that none has been there. x */
+ * one is which of another. Far enough ahead that none has been there. */
 static void let_all_begin(struct inside_job *job)
 {
     const int64_t ahead_ns = 100000000;
@@ -429,6 +432,7 @@ static size_t put_away(struct inside_job *job, const char *capture, struct error
     return recorded;
 }
 
+/* One process that refuses does not keep the others from being recorded. */
 static void send_to_all(struct inside_job *job, const struct inside_wish *wish, struct error *error)
 {
     for (size_t i = 0; i < job->count; i++) {

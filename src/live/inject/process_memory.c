@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Beyond what the kernel allows a process by default (vm.max_map_count 65530), so that only a
+ * broken file ends here. */
 enum { REGIONS_MAX = 1 << 20 };
 
 /* Where the process's root lies, without a slash at its end: "" unless it was moved by chroot. */
@@ -125,6 +127,8 @@ uint64_t memory_find_room(const struct process_memory *memory, uint64_t bytes)
     return best - best % 65536;
 }
 
+/* /proc/PID/root leads into the file system that the process sees, be it in a container or
+ * not. */
 const char *process_path(struct arena *arena, long pid, const char *path)
 {
     size_t size = strlen(path) + 48;

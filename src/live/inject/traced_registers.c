@@ -28,6 +28,8 @@ enum {
     RESTART_BLOCK = 516,
 };
 
+/* XTILECFG and XTILEDATA (AMX): bits 17 and 18 of XSAVE's features. The state of tiles is 8
+ * KiB more, and is left out where no tile is in use. */
 static const uint64_t tiles = UINT64_C(3) << 17;
 static const uint32_t magic_begin = 0x46505853;
 static const uint32_t magic_end = 0x46505845;
@@ -73,6 +75,8 @@ static bool read_vector_state(struct traced_registers *registers, long tid)
     return part.iov_len < sizeof registers->state; /* else it is cut */
 }
 
+/* All that a call may change: general registers, vectors, and the mask of signals, which is
+ * closed while the call runs. */
 bool traced_registers_read(struct traced_registers *registers, long tid)
 {
     return ptrace(PTRACE_GETREGS, as_pid(tid), NULL, registers->general) == 0 &&

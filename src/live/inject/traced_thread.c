@@ -21,6 +21,7 @@
 
 /* Why the system does not let one process trace another, and what to ask for. */
 
+/* CAP_SYS_PTRACE of linux/capability.h, as a bit of CapEff in /proc/PID/status. */
 enum { TRACE_CAPABILITY = 19 };
 
 #define OTHERWISE "; or start the job with KINETO_USE_DAEMON=1, or under 'flopledger run'"
@@ -68,6 +69,7 @@ static int yama_scope(void)
     return scope;
 }
 
+/* Namespaces are told apart by the number of their file. */
 static bool is_in_other_user_namespace(long pid)
 {
     char path[64];
@@ -180,6 +182,8 @@ static bool tell_ptrace_refused(long pid, int problem, struct error *error)
 
 /* ---- traced thread --------------------------------------------------------------------------- */
 
+/* PTRACE_O_TRACESYSGOOD marks stops at system calls by this bit; the kind of an event stands
+ * above the signal. */
 enum { SYSTEM_STOP = SIGTRAP | 0x80, EVENT_SHIFT = 16, GLANCE_MS = 4 };
 
 /* ---- stops ---------------------------------------------------------------------------------- */

@@ -10,8 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Signals by which batch systems and terminals end or warn a job: the program gets them as if
+ * it had been started alone. */
 static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
+/* They are blocked and awaited, not handled: between a check and a wait no signal can be lost. */
 static sigset_t awaited_signals(void)
 {
     sigset_t signals;

@@ -53,6 +53,7 @@ static bool csv_write_file(struct output_folder *folder, const struct flat_table
     return output_file_close(&file, error);
 }
 
+/* One file a table: a CSV has one kind of rows. */
 static bool write_csv(struct output_folder *folder, const struct export_content *content,
                       struct error *error)
 {

@@ -159,6 +159,7 @@ static void add_integer(struct packet_writer *writer, const char *name, int64_t 
     argument_end(writer);
 }
 
+/* Below zero is "not told" for all reals of an event's details. */
 static void add_real(struct packet_writer *writer, const char *name, float number)
 {
     if (number < 0)
@@ -458,6 +459,8 @@ static void write_clocks(struct packet_writer *writer, int64_t first_ns)
 
 /* ---- the ledger ----------------------------------------------------------------------------- */
 
+/* Numbers of our own tracks lie above those of processes and threads, which the kernel keeps
+ * below 4 million. */
 enum { OWN_TRACK_STEPS = 1, OWN_TRACK_ACCOUNTS, OWN_LANES = 1 << 30, OWN_PID = 9000000 };
 
 static void write_own_track(struct packet_writer *writer, int64_t track, const char *name)

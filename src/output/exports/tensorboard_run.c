@@ -215,6 +215,8 @@ static struct hyperparameter *add_setting(struct setting_list *list, const char 
     return &list->settings[list->count++];
 }
 
+/* A text of protobuf must be UTF-8, or the whole file is refused: names of devices and hosts
+ * are mended first. */
 static void add_text_setting(struct setting_list *list, const char *name, struct value value)
 {
     struct hyperparameter *setting = add_setting(list, name);

@@ -281,6 +281,7 @@ struct class_sum {
     bool is_known;
 };
 
+/* Ties by name, so that the order does not depend on the sort. */
 static int compare_sums(const void *a, const void *b)
 {
     const struct class_sum *left = a;
@@ -291,6 +292,7 @@ static int compare_sums(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
+/* The three lists that DeepSpeed prints for each depth, in its order. */
 enum aggregate { AGGREGATE_PARAMETERS, AGGREGATE_MACS, AGGREGATE_LATENCY };
 
 /* A module whose parameters are not known counts as none: it must not lead a list of the

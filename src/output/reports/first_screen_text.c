@@ -327,6 +327,7 @@ static void first_screen_text_put_bar(const struct printer *printer, const struc
     put_code(printer, PLAIN);
 }
 
+/* Above zero, as bars are divided by it. */
 static double largest_share(const struct screen_chart *chart)
 {
     double largest = 1e-9;

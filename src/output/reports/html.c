@@ -151,6 +151,7 @@ static void write_screen_block(FILE *output, const struct results *results)
     fputs("\n</script>\n", output);
 }
 
+/* A block of its own for each rank: one that nobody opens need not be parsed. */
 static void write_timeline_block(FILE *output, const char *id, size_t rank,
                                  const struct timeline *timeline)
 {

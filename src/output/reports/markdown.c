@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A longer table is folded away, and beyond the second limit cut. */
 enum { OPEN_ROWS_MAX = 12, ROWS_MAX = 50 };
 
 struct markdown {

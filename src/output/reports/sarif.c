@@ -11,6 +11,7 @@
 
 static const char schema[] = "https://json.schemastore.org/sarif-2.1.0.json";
 
+/* Viewers show the message alone, so that evidence and remedy are in it. */
 static void write_message(struct json_writer *json, const char *text, const char *more,
                           const char *try_this)
 {

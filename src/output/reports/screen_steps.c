@@ -19,6 +19,7 @@ const char *screen_file_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+/* A trace with device work and without the device's name still ran on a GPU. */
 const char *screen_device(struct screen_builder *builder)
 {
     const struct section *run = find_section(builder->rank, "run");

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Lines of prose beyond 100 columns are hard to read, however wide the terminal is; tables may
+ * be wider. */
 enum { PROSE_WIDTH_MAX = 100, NOTE_GAP = 2, COSTLY_MAX = 5 };
 
 /* What the page has said of what is not known. */

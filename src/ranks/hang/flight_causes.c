@@ -38,6 +38,7 @@ static enum compared_size compared_size_of(const char *name)
     return SIZE_OF_NEITHER;
 }
 
+/* A size that a dump does not tell differs from none. */
 static bool sizes_differ(enum compared_size size, const struct flight_entry *a,
                          const struct flight_entry *b)
 {

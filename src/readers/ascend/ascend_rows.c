@@ -307,6 +307,7 @@ static uint32_t placing_track(struct ascend_placing *placing, bool is_device, in
     return trace_builder_track(placing->builder, &key);
 }
 
+/* Where a row does not say its stream, the thread's name is its number in Ascend's own rows. */
 static int64_t stream_number(const struct ascend_placing *placing)
 {
     const char *thread = string_pool_text(&placing->builder->strings, placing->row->thread);

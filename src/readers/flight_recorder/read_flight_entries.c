@@ -13,6 +13,8 @@ struct built_text {
     size_t length;
 };
 
+/* What does not fit is cut: a stack of thousands of frames is still the stack at its
+ * beginning. */
 static void append(struct built_text *built, const char *text)
 {
     size_t length = strlen(text);

@@ -239,6 +239,7 @@ void log_signs_read(const struct log_signs *table, struct log_reading *reading,
     }
 }
 
+/* Any line with a time is a sign that the job lived then, even if nothing else of it is known. */
 void log_signs_read_time(struct log_reading *reading, struct log_text line)
 {
     struct job_event event;

@@ -31,6 +31,7 @@ static const uint8_t type_bytes[PAYLOAD_TYPE_MAX + 1] = {
     [22] = 8, /* size_t */[23] = 8, /* address */
 };
 
+/* Names of NCCL's own NVTX payloads, by which the fields are found, wherever they stand. */
 static const char *const field_names[NVTX_FIELD_COUNT] = {
     [NVTX_COMMUNICATOR] = "NCCL communicator ID",
     [NVTX_MESSAGE_BYTES] = "Message size [bytes]",

@@ -40,6 +40,8 @@ static int stats_compare_rows(const void *a, const void *b)
     return order ? order : (left->cells > right->cells) - (left->cells < right->cells);
 }
 
+/* Rows come from the database in the order wanted most often, and a look costs less than a
+ * sort. */
 static bool stats_is_sorted(const struct stats_table *table,
                             int (*compare)(const struct stats_cell *a, const struct stats_cell *b))
 {

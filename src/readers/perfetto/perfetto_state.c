@@ -28,6 +28,8 @@ struct perfetto_sequence *perfetto_sequence_of(struct perfetto_state *state, uin
     return &state->sequences[index];
 }
 
+/* Numbers of names are anew from here on; the clock is the boot's until the sequence says
+ * another. */
 void perfetto_sequence_begin(struct perfetto_sequence *sequence)
 {
     hash_map_clear(&sequence->names);

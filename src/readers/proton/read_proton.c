@@ -20,6 +20,7 @@ struct proton_reading {
     const char *without_time; /* what stands there in place of times; NULL: nothing that is known */
 };
 
+/* "ph" is of events of a trace, which may have the other words in their arguments. */
 bool looks_like_proton(const char *head, size_t length)
 {
     while (length && memchr(" \t\r\n", *head, 4)) {

@@ -41,6 +41,7 @@ LEVEL(size_level, size_fields);
 static const struct record_field correlation_fields[] = {NUMBER("internal", ROCPROF_CORRELATION)};
 LEVEL(correlation_level, correlation_fields);
 
+/* Only the fields that are used: all others are skipped without a look at their values. */
 static const struct record_field dispatch_fields[] = {
     OBJECT("agent_id", ROCPROF_AGENT, handle_level),
     OBJECT("queue_id", ROCPROF_QUEUE, handle_level),

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* rocprofv3 records no shapes: a fact of the recorder, and no option that was off. */
 void rocprof_run_init(struct rocprof_run *run)
 {
     *run = (struct rocprof_run){.pid = -1, .last_thread = -1};

@@ -19,6 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The header has the size of a page and their number, which is how a cut file is known. A
+ * recorder that still writes is waited for a moment, not for ever. */
 enum { SQLITE_HEADER_BYTES = 100, BUSY_WAIT_MS = 200 };
 
 static const char sqlite_magic[] = "SQLite format 3";

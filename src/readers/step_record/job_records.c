@@ -308,6 +308,7 @@ static bool job_records_is_known(const struct job_records *records, const char *
     return false;
 }
 
+/* Each reason once: a record that cannot be read is looked at again with each sample. */
 static void job_records_refuse(struct job_records *records, const char *why)
 {
     for (size_t i = 0; i < records->refused_count; i++) {
@@ -355,6 +356,7 @@ static int job_records_by_rank(const void *a, const void *b)
     return strcmp(first->path, second->path);
 }
 
+/* Sorted by rank and then by age, so that the last of each rank is its newest. */
 static void mark_newest(struct job_records *records)
 {
     for (size_t i = 0; i < records->count; i++) {

@@ -62,6 +62,7 @@ static bool check_header(const struct step_record_header *header, size_t size, s
     return true;
 }
 
+/* Texts of a damaged header may have no end. */
 static void end_texts(struct step_record_header *header)
 {
     header->boot_id[sizeof header->boot_id - 1] = '\0';
@@ -121,6 +122,7 @@ static const struct step_entry *entry_at(struct step_reader *reader, int64_t pla
     return reader->buffer_entries > 0 ? &reader->buffer[index] : NULL;
 }
 
+/* Zeros are room that was made and not yet written: no step, and no damage either. */
 static bool is_untouched(const struct step_entry *entry)
 {
     const unsigned char *bytes = (const unsigned char *)entry;

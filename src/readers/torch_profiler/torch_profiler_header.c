@@ -60,6 +60,7 @@ static void parse_distributed_info(struct torch_store *store, const struct json_
     }
 }
 
+/* Writers have 1, true and "True"; what is none of these is not told. */
 static int8_t flag_of(const struct json_slice *value)
 {
     int64_t number;

@@ -148,6 +148,7 @@ struct proto_bytes xplane_short_name(const struct xplane_event *event)
     return event->metadata->name;
 }
 
+/* Kept with the metadata, which thousands of events share. */
 uint32_t xplane_event_name(struct xplane_reading *reading, const struct xplane_event *event)
 {
     if (!event->metadata)

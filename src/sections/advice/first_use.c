@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A first use loads code or builds a context: ten times the usual length is no noise. */
 enum { TIMES_USUAL = 10 };
 
 /* Calls of one name. */

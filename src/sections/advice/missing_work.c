@@ -23,6 +23,8 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Recorders leave some numbers out by themselves: only where most of many are missing was a
+ * trace thinned. */
 enum { WHOLE_PERCENT_MIN = 20, MISSING_IDS_MIN = 1000 };
 
 static bool launches_work(const char *call)
@@ -157,6 +159,7 @@ static bool lacks_collective(const struct trace *trace, const struct ledger *led
     return false;
 }
 
+/* Events are in order of start: an earlier one of the same stream stands before. */
 static bool is_first_of_stream(const struct trace *trace, uint32_t event)
 {
     for (uint32_t i = 0; i < event; i++)

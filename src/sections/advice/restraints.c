@@ -44,6 +44,8 @@ static bool names_python(const struct trace *trace, uint32_t name)
     return strstr(trace_text(trace, name), "python") != NULL;
 }
 
+/* By names that only PyTorch's own kernels and those of its compiler have: a program in
+ * another language has none. */
 static bool has_torch_kernel(const struct trace *trace)
 {
     for (uint32_t i = 0; i < trace->device_count; i++) {

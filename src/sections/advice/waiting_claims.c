@@ -42,6 +42,8 @@ void leave_out_earlier_work(struct advice_case *advice, struct advice_claim *cla
     free(earlier.step_ns);
 }
 
+/* A claim of its own, taken from this one step by step: idle time that another rule names must
+ * not be named twice. */
 void leave_out_own_work(struct advice_case *advice, struct advice_claim *claim,
                         enum host_call_kind kind)
 {

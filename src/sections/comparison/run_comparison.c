@@ -273,6 +273,8 @@ const struct comparison_options default_comparison_options = {.least_change = 0.
 /* Rows that are corrected together, and the chance of a mistake that they may take. */
 enum row_family { FAMILY_STEP, FAMILY_ACCOUNTS, FAMILY_NAMES, FAMILY_COUNT };
 
+/* The step is one question and has its own 5 %; accounts and names share another 5 %, so that
+ * none of these families hides what another finds. */
 static const double family_chance[FAMILY_COUNT] = {
     [FAMILY_STEP] = 0.05, [FAMILY_ACCOUNTS] = 0.025, [FAMILY_NAMES] = 0.025};
 

@@ -110,6 +110,8 @@ static struct hash_map *places_of_ranks(struct run_profile *const *ranks, size_t
     return places;
 }
 
+/* Only steps that all ranks have are compared: a mean of other steps on each rank would be of
+ * none. */
 static bool all_have(const struct alignment *alignment, int64_t number)
 {
     for (size_t r = 0; r < alignment->rank_count; r++)
@@ -264,6 +266,7 @@ double measure_at(const struct run_profile *profile, const struct measure *measu
                                                           : (int64_t)profile->rank_count);
 }
 
+/* Of a share the sums are divided, not the shares averaged: a long step counts for more. */
 double measure_mean(const struct run_profile *profile, const struct measure *measure)
 {
     int64_t sum = measure_sum(measure->values, profile->step_count);

@@ -9,6 +9,7 @@
 
 enum { FINDINGS_MAX = 12, FRAMES_MAX = 200 };
 
+/* Longer than any usual pause of a rank that is well: below it a step may just take its time. */
 static const int64_t stale_ns = INT64_C(5000000000);
 
 static const char sections_try[] =

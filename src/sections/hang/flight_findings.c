@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The rank that waits longest: its wait is how long the job has stood. */
 const struct flight_member *flight_first_waiting(const struct flight_view *view,
                                                  const struct flight_stall *stall)
 {

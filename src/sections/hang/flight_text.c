@@ -42,6 +42,8 @@ const char *flight_ranks_text(struct results *results, const uint32_t *ranks, si
                           flight_rank_list(results, ranks, count));
 }
 
+/* A description says what a group is for ("tensor parallel"); PyTorch's own default for it
+ * says nothing, and a number is then the better name. */
 const char *flight_group_name(const struct flight_dumps *dumps, uint32_t group)
 {
     const struct flight_group *found = &dumps->groups[group];

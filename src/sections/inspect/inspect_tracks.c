@@ -191,6 +191,7 @@ static int inspect_tracks_by_start(const void *a, const void *b, void *argument)
     return (first->start_ns > second->start_ns) - (first->start_ns < second->start_ns);
 }
 
+/* Equal ones in the order of time, so that the same trace gives the same table. */
 static int inspect_tracks_longest_first(const void *a, const void *b, void *argument)
 {
     const struct interval *first = a;

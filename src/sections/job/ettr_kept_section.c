@@ -147,6 +147,8 @@ static void ettr_kept_add_row(const struct ettr_page *page, struct table *table,
         cells[COLUMN_OF_JOB] = value_fraction((double)row.amount.ns / (double)accounts->total_ns);
 }
 
+/* Waiting for data is in each step's record; all other accounts are known of recorded steps
+ * alone, and scaled. */
 static const char *known_by(uint32_t accounts, const char *key)
 {
     if (accounts == 1u << ACCOUNT_IDLE_DATA)

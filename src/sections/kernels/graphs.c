@@ -27,6 +27,7 @@ static uint32_t counted_around(const struct module_costs *costs, uint32_t op)
     return op;
 }
 
+/* Bytes alone are a cost, too: a copy has no FLOPs. */
 static bool has_cost(const struct module_costs *costs, uint32_t op)
 {
     uint32_t counted = counted_around(costs, op);

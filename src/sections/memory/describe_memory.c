@@ -53,6 +53,7 @@ static void add_place_of_peak(struct results *results, struct section *section,
             results_text(results, memory_module_label(memory_block_module(run, block)))});
 }
 
+/* -1: no event of this device tells what is reserved, as on a CPU. */
 int64_t memory_most_reserved(const struct memory_view *view)
 {
     const struct memory_list *memory = &view->run->trace->memory;

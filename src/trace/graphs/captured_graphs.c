@@ -171,6 +171,7 @@ static uint32_t graph_at(const struct capture_search *search, uint32_t track, in
 
 /* ---- names and details of the capture, in the trace that replays ----------------------------- */
 
+/* Launches seen in the trace itself have their strings there already. */
 static uint32_t copied_string(struct capture_search *search, uint32_t string)
 {
     const struct string_pool *from = &search->capture->strings;
