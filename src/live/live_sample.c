@@ -51,6 +51,7 @@ void live_samples_clear(struct live_samples *samples)
     *samples = (struct live_samples){0};
 }
 
+/* "" where the sample has no such label. */
 const char *live_label_of(const struct live_sample *sample, const char *name)
 {
     for (int i = 0; i < LIVE_LABELS_MAX && sample->labels[i].name; i++) {

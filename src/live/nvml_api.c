@@ -80,6 +80,7 @@ bool nvml_api_open(struct nvml_api *api, char *why, unsigned why_size)
     return false;
 }
 
+/* NVML counts its users: each init has its shutdown. */
 void nvml_api_clear(struct nvml_api *api)
 {
     if (api->library) {

@@ -353,6 +353,8 @@ bool answer_cache_find(struct answer_cache *cache, struct results *results, stru
 
 /* ---- keeping -------------------------------------------------------------------------------- */
 
+/* From here on each file that is opened is noted: an answer holds as long as they are the
+ * same. */
 void answer_cache_watch(struct answer_cache *cache)
 {
     if (!cache->folder)

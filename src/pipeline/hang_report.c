@@ -271,6 +271,7 @@ static bool print_hang(const struct dump_files *files, const struct hang_report 
                      outcome.damaged_count, files->count);
 }
 
+/* The list of files is freed here however the report ends. */
 bool print_hang_of_dumps(char **operands, int count, const struct hang_report *wanted,
                          struct error *error)
 {

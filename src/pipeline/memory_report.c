@@ -204,6 +204,7 @@ bool print_memory_of_captures(char **paths, int count, const struct memory_setti
 
 /* ---- memory of snapshot ---------------------------------------------------------------------- */
 
+/* By its first bytes: a snapshot has whatever name its program gave it. */
 bool is_snapshot_file(const char *path)
 {
     SCOPED(input_stream) input = {0};

@@ -122,6 +122,7 @@ static bool is_of_format(const struct page_settings *settings, const char *name)
     return strcmp(all_reports()[settings->format]->name, name) == 0;
 }
 
+/* The first screen unless more is asked for: most who look at a trace want one answer. */
 static enum report_extent extent_of(const struct page_settings *settings)
 {
     if (settings->lists_sections)

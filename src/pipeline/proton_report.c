@@ -14,6 +14,7 @@
 
 enum { TOP_DEFAULT = 25 };
 
+/* A pipe is not looked at: what is read of it here would be missing to its reader. */
 bool is_proton_profile(const char *path)
 {
     SCOPED(input_stream) input = {0};

@@ -31,6 +31,8 @@ static int compare_details(const struct trace *trace, uint32_t a, uint32_t b)
         return 0;
     left = trace->details[a];
     right = trace->details[b];
+/* Texts that were compared are set to zero on both sides, so that all that is left compares as
+ * bytes. */
 #define COMPARE(field)                                             \
     do {                                                           \
         if (!order)                                                \

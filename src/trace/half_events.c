@@ -109,6 +109,8 @@ void half_events_match(struct trace_builder *builder)
             builder->read.unmatched_begins += matcher.depth;
             matcher.depth = 0;
         }
+        /* An end that finds no begin waits for those of the same moment, which may stand
+         * behind it in the file. */
         if (half->is_begin)
             matcher.open[matcher.depth++] = i;
         else if (!close_begin(&matcher, half))

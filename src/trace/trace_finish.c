@@ -281,6 +281,7 @@ static void order_tracks(struct finish *finish)
         for (uint32_t i = 0; i < finish->builders[b].track_count; i++)
             finish->maps[b].tracks[i] = place[finish->maps[b].tracks[i]];
     }
+    /* The first builder's tracks are those of the trace: its map is the new order alone. */
     memcpy(finish->maps[0].tracks, place, count * sizeof *place);
     free(order);
     free(place);
@@ -403,6 +404,7 @@ static struct event *trace_finish_gather(struct finish *finish, bool is_notes, u
             for (size_t i = 0; i < here; i++) {
                 struct event *event = &store->chunks[c][i];
 
+                /* Strings and details of the first builder became the trace's own. */
                 if (b == 0)
                     event->track = finish->maps[0].tracks[event->track];
                 else

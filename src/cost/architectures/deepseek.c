@@ -27,9 +27,13 @@ static struct layer_kind latent_attention(const struct architecture *architectur
 
     kind.mixer_matrix =
         query_rank > 0 ? hidden * query_rank + query_rank * queries : hidden * queries;
+    /* One vector for keys and values together, and one rotary key that all heads share. */
     kind.mixer_matrix += hidden * (key_rank + rotary);
+    /* From that vector each head makes the plain part of its keys, and its values. */
     kind.mixer_matrix += key_rank * architecture->heads * (plain + value);
     kind.mixer_matrix += architecture->heads * value * hidden;
+    /* The norms of the two vectors. With biases, those stand at the projections down and at
+     * the output. */
     kind.mixer_other = query_rank + key_rank;
     if (config_flag_or(config, "attention_bias", false))
         kind.mixer_other += query_rank + key_rank + rotary + hidden;
@@ -73,12 +77,14 @@ static void read_deepseek(struct architecture *architecture, struct config_keys 
         config_fail(config, "'moe_layer_freq' is not 1: this is not counted");
     kind.feed_matrix = feed_forward_weights(architecture, architecture->feed_size);
     architecture_add_layers(architecture, kind, dense);
+    /* From here on the same attention, with experts in place of the dense feed-forward. */
     kind.feed_matrix = 0;
     expert_size = config_size(config, "moe_intermediate_size", SIZE_MAX_FEED);
     kind.experts = config_size(config, "n_routed_experts", SIZE_MAX_EXPERTS);
     kind.experts_per_token = config_size(config, "num_experts_per_tok", kind.experts);
     shared = config_count_or(config, "n_shared_experts", 0, SIZE_MAX_EXPERTS);
     kind.expert_matrix = feed_forward_weights(architecture, expert_size);
+    /* Shared experts are as large as routed ones, and each token meets all of them. */
     kind.shared_matrix = shared * kind.expert_matrix;
     kind.router_matrix = architecture->hidden_size * kind.experts;
     architecture_add_layers(architecture, kind, architecture->layers - dense);

@@ -56,6 +56,7 @@ static void read_llama4(struct architecture *architecture, struct config_keys *c
         kinds[i].experts = kind.experts;
         kinds[i].experts_per_token = kind.experts_per_token;
         kinds[i].expert_matrix = feed_forward_weights(architecture, architecture->feed_size);
+        /* Each routed layer has one shared expert besides, of the same size. */
         kinds[i].shared_matrix = kinds[i].expert_matrix;
         kinds[i].router_matrix = architecture->hidden_size * kind.experts;
     }

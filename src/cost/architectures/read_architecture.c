@@ -76,7 +76,9 @@ static const struct json_node *config_in(const struct json_node *root, const cha
     return NULL;
 }
 
-/* The model of text inside a model of images and text; its type where the file leaves it out. */
+/* The model of text inside a model of images and text; its type where the file leaves it out.
+ * The pairs are what the class of the whole model gives its text by default; a type that the
+ * text's own config says goes before them. */
 static const struct json_node *text_config_in(const struct json_node *config,
                                               const char **model_type)
 {

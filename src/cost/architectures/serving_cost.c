@@ -205,7 +205,8 @@ static void serving_add_experts(struct serving_sum *sum, const struct layer_kind
 }
 
 /* Weights are read once for all requests of a step; caches and states once for each. The state
- * of a scan counts whatever the length so far, which is what makes it cheap in a decode. */
+ * of a scan counts whatever the length so far, which is what makes it cheap in a decode. A layer
+ * without heads has a scan as its mixer, whose matrices count there. */
 static void serving_add_layers(struct serving_sum *sum, const struct layer_kind *kind)
 {
     const struct stored_weight *stored = sum->storage->parts;

@@ -482,6 +482,8 @@ static const struct device_peak *find_device_peak_choose(const struct name_rule 
         return find_device_peak_refuse(&devices[rule->devices[0]],
                                        device_contradiction(&devices[rule->devices[0]], hints),
                                        hints, match);
+    /* Only memory or multiprocessors choose: the compute capability is that of the chip, which
+     * all boards of the name share. */
     if (left_count == 1 && (hints->memory_bytes > 0 || hints->multiprocessors > 0))
         return accept(left, DEVICE_BY_HINTS, match);
     if (otherwise)

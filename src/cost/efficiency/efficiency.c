@@ -103,6 +103,8 @@ static void efficiency_walk_step(struct pricing *pricing, uint32_t index, size_t
     for (int i = 0; i < 2; i++)
         at[i] = class_timeline_at(timelines[i], time_ns, cursors[i]);
     while (time_ns < window->end_ns) {
+        /* The next moment at which either timeline changes: until then both masks stand as
+         * they are. */
         int64_t until_ns = window->end_ns;
         uint32_t masks[2];
 

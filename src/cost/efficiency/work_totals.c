@@ -83,6 +83,8 @@ static void add_to_operator(struct totalling *work, const struct work_piece *pie
     if (matmul_cost->bytes < 0)
         row->bytes = -INFINITY;
     row->bytes += share * (double)matmul_cost->bytes;
+    /* A call may have several pieces, and counts once. The longest call stands as the example:
+     * it is the one to look at in a timeline. */
     if (!work->is_counted[piece->call]) {
         work->is_counted[piece->call] = true;
         row->calls++;

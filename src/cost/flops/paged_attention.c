@@ -92,6 +92,8 @@ static bool attended_in_step(struct attended *attended, const struct call_surrou
         attended->keys += decoded.keys;
         return true;
     }
+    /* Both kinds have as many queries, so that the number of rows does not tell which this
+     * call serves. */
     if (context->queries == generation->queries)
         return false;
     if (rows == context->queries)

@@ -318,6 +318,7 @@ static bool load_operand(const struct expression_step *step, const struct op_cal
         *value = rank_of(call, step->argument);
         return *value >= 0;
     case STEP_VALUE:
+        /* A truth is 0 or 1, so that a formula can multiply by it. */
         if (boolean_value(call, step->argument, &truth)) {
             *value = truth;
             return true;
@@ -351,6 +352,7 @@ static bool combine(enum step_kind kind, int64_t a, int64_t b, int64_t *result)
         is_large |= __builtin_mul_overflow(a, b, result);
         break;
     case STEP_DIVIDE:
+        /* Division by zero, and the one quotient that does not fit. */
         if (b == 0 || (a == INT64_MIN && b == -1))
             return false;
         *result = a / b - (a % b != 0 && (a < 0) != (b < 0));

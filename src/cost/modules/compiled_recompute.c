@@ -290,7 +290,9 @@ static void check_regions(struct recompute_search *search)
     }
 }
 
-/* Phases are inherited downwards at the end: host events have parents before children. */
+/* Phases are inherited downwards at the end: host events have parents before children. What
+ * stays undecided is the answer, and is the caller's to free; without any compiled backward
+ * there is nothing to decide. */
 bool *find_compiled_recompute(struct host_contexts *contexts, const struct trace *trace,
                               const struct counted_ops *ops)
 {

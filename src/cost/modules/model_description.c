@@ -153,6 +153,7 @@ static void add_model(struct parameter_sums *sums, const struct json_node *model
         module->extra_repr = keep(description, json_text_of(entry, "extra_repr", ""));
         (void)hash_map_add(&description->module_places, name_id(sums, module->name),
                            description->count);
+        /* A module that stands under several names is found by each of them. */
         for (const struct json_node *alias = json_items_of(entry, "aliases"); alias;
              alias = alias->next)
             if (alias->kind == JSON_STRING && strlen(alias->text) <= NAME_BYTES_MAX)

@@ -207,6 +207,7 @@ static bool is_seen_inside(struct arena *arena, long pid, const char *path)
 static bool make_shared_folder(struct inside_folder *folder, struct arena *arena,
                                struct error *error)
 {
+    /* One after the other: containers often have a /tmp that cannot be written. */
     static const char *const places[] = {"/tmp", "/dev/shm", "/var/tmp"};
     int problem = 0;
 

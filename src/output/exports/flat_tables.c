@@ -42,6 +42,7 @@ static bool flat_ends_with(const char *text, const char *end)
     return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
+/* Letters count alike, as column names of SQL do. */
 static bool is_lead_column(const char *key)
 {
     for (int i = 0; i < FLAT_LEAD_COUNT; i++)

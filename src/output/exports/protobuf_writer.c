@@ -20,6 +20,7 @@ void protobuf_integer(struct bytes *message, unsigned field, int64_t number)
     bytes_add_varint(message, (uint64_t)number);
 }
 
+/* Eight bytes, lowest first, whatever the machine's own order is. */
 void protobuf_double(struct bytes *message, unsigned field, double number)
 {
     uint64_t bits;

@@ -209,6 +209,7 @@ static double deepspeed_rate(double flops, double seconds)
     return seconds > 0 ? flops / seconds : 0;
 }
 
+/* Without a description of the model there is no number: a zero would be copied into a table. */
 static void write_parameters(FILE *output, const char *title, const struct deepspeed_row *all,
                              double parts)
 {

@@ -225,6 +225,7 @@ static size_t reduce(struct screen_amount *amounts, size_t count, int64_t whole,
     return count < SCREEN_ROWS_MAX ? count : SCREEN_ROWS_MAX;
 }
 
+/* What is too small for a row of its own is shown as one, so that the chart adds up. */
 static int64_t sum_below(const struct screen_amount *amounts, size_t count, int64_t least)
 {
     int64_t sum = 0;

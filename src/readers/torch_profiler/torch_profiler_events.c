@@ -35,7 +35,8 @@ static char before(const char *at, const char *start)
     return at > start ? at[-1] : '\0';
 }
 
-/* Keys that stand behind traceEvents, at the end of a file. */
+/* Keys that stand behind traceEvents, at the end of a file. A key that the end of the window
+ * cuts is looked at again when there is more text. */
 static enum json_sight sight_trailer(const char *at, const char *limit)
 {
     static const char *const keys[] = {

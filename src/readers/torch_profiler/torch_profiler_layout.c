@@ -125,6 +125,7 @@ static const struct layout_value *make_joint(const struct event_layouts *layouts
         return NULL;
     memcpy(joint->text, from, length);
     joint->length = (uint8_t)length;
+    /* One bit for each byte of the joint, for comparisons of whole vectors. */
     joint->bytes = ~(uint64_t)0 >> (64 - length);
     joint->action = value->action;
     joint->arg = value->arg;

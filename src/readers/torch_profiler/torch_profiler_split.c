@@ -134,6 +134,7 @@ void torch_pieces_finish(struct torch_pieces *pieces, struct trace *trace, unsig
         struct torch_piece *piece = &pieces->pieces[i];
 
         if (piece->is_used) {
+            /* Taken out before the store is cleared, which frees them otherwise. */
             rows[count] = piece->store.rows;
             piece->store.rows = (struct ascend_rows){0};
         }

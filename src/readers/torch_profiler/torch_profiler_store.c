@@ -574,6 +574,7 @@ void torch_store_event(struct torch_store *store, const struct torch_event *text
         store_metadata(store, text);
     else if (is_timed && text->has & (HAS_START_OVERFLOW | HAS_DURATION_OVERFLOW))
         builder->read.overflowing_durations++;
+    /* An X that comes here lacks its start or its duration. */
     else if (is_timed && (!has_start || phase == 'X'))
         builder->read.missing_times++;
     else if (is_timed)

@@ -234,6 +234,8 @@ static void add_stream_event(struct xplane_reading *reading, const struct device
     struct xplane_known *work = xplane_known(&reading->works, &key);
     struct proto_bytes name = xplane_short_name(read);
 
+    /* Name and details are made once for all launches of one work, of which there are
+     * thousands. */
     if (!work->is_known) {
         enum event_kind kind = kind_on_stream(&stats, name);
 

@@ -188,7 +188,8 @@ const char *xplane_collective_of(const struct xplane_stats *stats, struct proto_
 }
 
 /* The key of the class of work that XLA's category of an op stands for; NULL where it tells
- * nothing. Products are called convolutions there: what JAX called them tells. */
+ * nothing. Products are called convolutions there: what JAX called them tells. What XLA fuses is
+ * generated code, which has the class of Triton's kernels. */
 static const char *work_of(const struct xplane_stats *stats)
 {
     static const char *const kinds[][2] = {

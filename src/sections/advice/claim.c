@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 
+/* Step by step, as findings overlap in some steps and not in others. */
 void claim_accounts(const struct advice_case *advice, struct advice_claim *claim, uint32_t accounts)
 {
     for (uint32_t i = 0; i < advice->ledger->step_count; i++) {

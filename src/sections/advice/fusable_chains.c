@@ -68,6 +68,8 @@ static int64_t tensors_of(struct name_answers *telling, const struct trace *trac
     return count < 2 ? 2 : count;
 }
 
+/* The longest kernel stays whatever is fused; what would be saved of it is kept, to be taken
+ * off again. */
 static void add_kernel(struct chain *chain, int64_t duration_ns, int64_t saved_ns)
 {
     chain->saved_ns += saved_ns;

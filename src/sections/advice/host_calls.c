@@ -117,6 +117,7 @@ struct own_work {
     int64_t slow_ns;
 };
 
+/* Once per name: frames repeat thousands of times, and the list of names is long. */
 static bool is_preparation(struct own_work *work, const struct event *event)
 {
     uint8_t *kind = &work->frame_kinds[event->name];

@@ -217,6 +217,7 @@ static bool claim_single_operators(struct advice_case *advice, struct advice_cla
     return true;
 }
 
+/* On a CPU single operators are what a fused optimizer saves, on a device single kernels. */
 bool check_unfused_optimizer(struct advice_case *advice, struct advice_claim *claim)
 {
     struct optimizer_options options = longest_optimizer(advice);

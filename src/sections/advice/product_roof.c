@@ -3,6 +3,7 @@
 
 #include "cost/efficiency/work_totals.h"
 
+/* Zero where they are not known: memory then limits nothing in the estimate. */
 double bytes_of_product(const struct advice_case *advice, const struct matrix_call *call)
 {
     const struct counted_ops *counted = &advice->costs->counted;

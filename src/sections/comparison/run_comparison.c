@@ -341,6 +341,7 @@ static bool run_comparison_has_kind(const struct run_profile *profile, enum meas
            !(kind == MEASURE_MEMORY && profile->needs_memory);
 }
 
+/* A measure that one run lacks counts as zero in all its steps. */
 static bool is_zero(const struct run_profile *profile, const struct measure *measure)
 {
     for (uint32_t i = 0; measure && i < profile->step_count; i++)

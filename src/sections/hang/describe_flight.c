@@ -316,6 +316,8 @@ static const struct flight_entry *first_open(const struct flight_dumps *dumps,
     return NULL;
 }
 
+/* A dump without calls is told apart from none: the first rank lives, of the second nothing is
+ * known. */
 static const char *state_of_rank(const struct flight_dump *dump, const struct flight_entry *last,
                                  const struct flight_entry *open)
 {

@@ -58,6 +58,7 @@ static int64_t quiet_ns(const struct live_job *job)
     return least;
 }
 
+/* Numbers of processes are used again: only a record whose process lives is meant. */
 static const struct live_rank *rank_of_process(const struct live_job *job, int64_t pid)
 {
     for (size_t i = 0; i < job->rank_count && pid > 0; i++) {

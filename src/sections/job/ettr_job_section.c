@@ -16,6 +16,7 @@ static void ettr_job_add(const struct ettr_page *page, struct section *section, 
                        (struct number){.key = key, .title = title, .value = value});
 }
 
+/* Without a zone in the log a time is shown as it was written, and no zone is claimed. */
 static struct value time_value(const struct ettr_page *page, int64_t time_ns)
 {
     if (time_ns == JOB_NOT_KNOWN)

@@ -13,6 +13,7 @@ static int64_t sums_whole(double number)
     return number < 9e18 ? llround(number) : INT64_MAX;
 }
 
+/* Written with "not greater" so that a NaN of the file gives no rate, either. */
 static struct value sums_rate(double amount, double ns, bool is_flops)
 {
     double rate = ns > 0 ? amount / (ns / 1e9) : 0;

@@ -105,6 +105,7 @@ static const char *why_on_vector_units(struct results *results, const struct eff
     return "on vector units";
 }
 
+/* By the instruction generation in a kernel's name, which may be older than the device. */
 static const char *architecture_of(int generation)
 {
     if (generation >= 89)

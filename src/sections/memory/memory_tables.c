@@ -150,6 +150,7 @@ struct section *describe_memory_modules(struct results *results, const struct me
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
+/* Equal ones in the order of allocation. */
 static int compare_blocks(const void *a, const void *b)
 {
     const struct memory_block *const *left = a;

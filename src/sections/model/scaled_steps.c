@@ -242,6 +242,7 @@ static enum peak_type scaling_precision(const struct device_peak *device)
                                                                 : PEAK_FP32;
 }
 
+/* Without a device of the table nothing is set: such a setting is never asked for rates. */
 static void scaling_set_device(struct plan_setting *setting, const struct device_peak *device)
 {
     *setting = (struct plan_setting){.device = device};

@@ -33,6 +33,7 @@ static struct value bytes_value(double bytes)
     return value_bytes(bytes < 9e18 ? llround(bytes) : INT64_MAX);
 }
 
+/* A type that the file does not say is told as assumed, with the option that says it. */
 const char *storage_words(struct results *results, const struct weight_storage *storage)
 {
     const char *type = peak_type_name(storage->type);

@@ -150,6 +150,7 @@ static int64_t ranks_imbalance_flops_of(const struct rank_in_run *rank)
     return total < 0 ? -1 : rank_mean_ns(rank, total);
 }
 
+/* -1 where no step tells: zero tokens are a rank without work, which is another thing. */
 static int64_t tokens_of(const struct rank_in_run *rank)
 {
     int64_t total = -1;

@@ -185,6 +185,7 @@ static void tell_of_lone_ranks(struct results *results)
 
 /* ---- ranks overview -------------------------------------------------------------------------- */
 
+/* A trace that does not tell its rank is known by its file. */
 const char *rank_label(struct results *results, const struct trace *trace)
 {
     const char *path = trace_text(trace, trace->path);

@@ -106,6 +106,8 @@ static struct value speedup_value(double speedup)
                        : value_not_known("nothing would be left of the step");
 }
 
+/* Two more columns only where a replay has a range: where the trace does not tell what other
+ * processes do. */
 static void fill_estimate(struct value *cells, const struct replay_estimate *estimate,
                           bool has_ranges)
 {

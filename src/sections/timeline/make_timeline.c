@@ -170,6 +170,8 @@ static uint32_t label_of_piece(struct timeline_rows *rows, const struct timeline
     return seen->label - 1;
 }
 
+/* Beyond the budget of blocks nothing more is kept: the caller sees that room fell below zero,
+ * and draws by a plan instead. */
 static void timeline_rows_append(struct timeline_rows *rows, struct growing_row *row,
                                  const struct timeline_block *block)
 {

@@ -296,6 +296,7 @@ static void gather_step(struct gathering *gathering, const struct steps_path *pa
     }
 }
 
+/* Titles for people, keys of accounts for the page, which colors by them. */
 static const char *const *kind_texts(struct results *results, bool is_key)
 {
     const char **texts = results_allocate(results, PATH_KIND_COUNT * sizeof *texts);

@@ -384,6 +384,8 @@ static void collect_captured_call(struct capture_search *search, uint32_t host, 
     if (graph == NO_EVENT)
         return;
     if (role == CALL_WAIT) {
+        /* A wait inside a capture joins another stream: between branches the order of the
+         * calls is not that of the kernels. */
         graphs->graphs[graph].is_branched = true;
         return;
     }

@@ -342,6 +342,8 @@ static int64_t job_count_of(struct job *job, const struct job_attempt *attempt,
         return event->count == JOB_NOT_KNOWN ? 0 : event->count;
     before = &attempt->steps[attempt->step_count - 1];
     distance = saturated_difference(event->step, before->step);
+    /* What an entry usually stands for: by its own word, as the one before, or the distance
+     * where the numbers are multiples of it. */
     interval = event->count != JOB_NOT_KNOWN                      ? event->count
                : before->count > 0                                ? before->count
                : before->step <= 1 || event->step % distance == 0 ? distance
@@ -355,8 +357,10 @@ static int64_t job_count_of(struct job *job, const struct job_attempt *attempt,
                                                     .amount_ns = distance - event->count});
         return event->count;
     }
+    /* A logging interval that was changed is within ten of the usual ones. */
     if (distance <= saturated_product(10, interval) || distance <= 10)
         return distance;
+    /* As much time has passed as so many steps take: they were made, and not told. */
     if (event->time_ns != JOB_NOT_KNOWN && before->end_ns != JOB_NOT_KNOWN &&
         (event->each_ns == JOB_NOT_KNOWN || saturated_difference(event->time_ns, before->end_ns) >=
                                                 saturated_product(event->each_ns / 2, distance)))
@@ -478,8 +482,10 @@ static void job_take_step(struct job *job, struct job_event *event)
         watch_for_returns(job, event);
         attempt = begin_attempt(job, false);
     } else {
+        /* A jump forward may be the line of another job in the same file. */
         if (event->step > saturated_sum(before->step, 10 * (int64_t)before->count))
             watch_for_returns(job, event);
+        /* Steps go on: what looked like an ending was none. */
         undo_ending(attempt);
         repair_clock(job, attempt, event);
     }
@@ -604,6 +610,7 @@ void job_add(struct job *job, const struct job_event *given)
         collect_ending(job, &event, JOB_ENDING_COMPLETED);
         break;
     }
+    /* Any line may tell devices, and what it tells holds for its attempt. */
     if (event.devices > 0 && current_attempt(job))
         current_attempt(job)->devices = event.devices;
 }
