@@ -567,6 +567,7 @@ void find_steps_path(struct steps_path *path, const struct trace_graph *graph)
     path->kinds_ns = require_memory(calloc(ledger->step_count + (size_t)1, sizeof *path->kinds_ns));
     path->slacks_ns = large_array_new((graph->graph.task_count + 1) * sizeof *path->slacks_ns);
     pin_steps(&path->pinned, graph);
+    /* Slack and path are of the same times, so that links of the path have a slack of zero. */
     tasks = pinned_tasks(&path->pinned);
     find_task_slack(path->slacks_ns, &tasks);
     find_task_path(&path->pieces, &tasks);

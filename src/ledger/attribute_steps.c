@@ -375,6 +375,7 @@ static void find_gap_events(struct host_activity *activity, struct idle_gap *gap
             };
     }
     qsort(watched, kept, sizeof(*watched), gap_events_compare_gaps);
+    /* Thread by thread: gaps of one thread are answered by one walk over its events. */
     for (size_t from = 0, to; from < kept; from = to) {
         for (to = from + 1; to < kept && watched[to].gap->thread == watched[from].gap->thread;)
             to++;
@@ -553,6 +554,7 @@ static void attribute_between(struct attribution *attribution)
 
         ledger->between_steps_ns += end_ns - time_ns;
         while (time_ns < end_ns) {
+            /* SIZE_MAX: before the first change, when nothing runs. */
             size_t next = at == SIZE_MAX ? 0 : at + 1;
             int64_t until_ns =
                 next < timeline->count ? timeline->changes[next].start_ns : INT64_MAX;

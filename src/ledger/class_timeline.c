@@ -54,6 +54,7 @@ static void close_until(struct class_timeline *timeline, int64_t time_ns)
         if (first_end_ns > time_ns)
             return;
         for (uint32_t left = timeline->open_mask; left; left &= left - 1) {
+            /* All that end at one moment are closed by one change. */
             if (timeline->open_until_ns[__builtin_ctz(left)] == first_end_ns)
                 timeline->open_mask &= ~(left & (~left + 1));
         }

@@ -208,6 +208,8 @@ int64_t largest_tensor(const char *shapes, uint32_t *index)
             reader.product = -1;
         } else if (*shapes == ']') {
             collective_call_close_bracket(&reader);
+            /* Back at depth 1 an entry is complete: one tensor, or a list whose tensors were
+             * summed. */
             if (reader.depth == 1 && reader.entry > largest) {
                 largest = reader.entry;
                 *index = entry;

@@ -225,6 +225,7 @@ static const struct class_timeline *thread_timeline(struct host_activity *activi
     const struct track *track = &activity->trace->tracks[thread];
     struct name_answers captures = {.ask = is_name_of_capture};
 
+    /* Looked at already for an activity of the same trace that leaves out the same. */
     if (activity->known && activity->known->is_built[thread])
         return &activity->known->threads[thread];
     if (activity->is_built[thread])
@@ -309,6 +310,8 @@ void host_activity_walk(struct host_activity *activity, uint32_t thread, uint32_
         enum host_class class = mask ? (enum host_class)__builtin_ctz(mask) : HOST_NOTHING;
         int64_t next_ns = walk_next_ns(&own);
 
+        /* Pieces of one class that follow each other are one visit, whatever events they come
+         * from. */
         if (class != open && time_ns > since_ns) {
             visitor->visit(visitor->context, open, since_ns, time_ns);
             since_ns = time_ns;

@@ -296,6 +296,8 @@ uint8_t *classify_device_events(const struct trace *trace)
             class = KERNEL_MEMSET;
         else if (trace->device[i].kind == EVENT_KERNEL)
             class = classify_kernel(trace, i, &cache);
+        /* By the launch, not by the kernel's own time: the device may run it long after the
+         * optimizer's range has ended. */
         if (kernel_class_is_compute(class) && !kernel_class_is_matrix(class) &&
             trace->launch[i] != NO_EVENT &&
             is_optimizer_time(&optimizer, trace->host[trace->launch[i]].track,

@@ -261,6 +261,8 @@ struct step_clocks choose_step_clock(struct step_windows *windows, const struct 
     cut_windows(&search);
     measure_clocks(&search, &clocks);
     for (uint32_t i = 0; i < windows->count; i++)
+        /* A mark without work of its own: the host had nothing to launch in it, or another
+         * thread did. */
         clocks.without_work += search.work[i].from_ns >= search.work[i].until_ns;
     clocks.clock = chosen_clock(&clocks, choice);
     if (clocks.clock == STEP_CLOCK_DEVICE)

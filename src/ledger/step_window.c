@@ -170,6 +170,8 @@ static void keep_one_thread(struct step_windows *result, uint32_t track_count)
         if (window.track != best_track ||
             (kept && is_second_mark(&window, &result->windows[kept - 1])))
             continue;
+        /* Marks of one thread that overlap are cut, so that each moment belongs to one step at
+         * most. */
         if (kept && window.start_ns < result->windows[kept - 1].end_ns)
             window.start_ns = result->windows[kept - 1].end_ns;
         if (window.start_ns < window.end_ns)
@@ -257,6 +259,7 @@ static void find_optimizer_steps(struct step_windows *result, const struct trace
         struct step_window window = result->windows[i];
 
         window.end_ns = result->windows[i + 1].start_ns;
+        /* Calls of an optimizer have no numbers: they are counted from 0. */
         window.number = kept;
         if (window.start_ns < window.end_ns)
             result->windows[kept++] = window;

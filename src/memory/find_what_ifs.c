@@ -287,6 +287,7 @@ static uint32_t mark_loss(const struct memory_forecast *forecast, bool *is_loss)
         for (uint32_t b = change->block; block->phase == MEMORY_FORWARD && b-- > 0;) {
             const struct memory_block *logits = &run->blocks.blocks[b];
 
+            /* Before this forward there are no logits of its own. */
             if (logits->phase != MEMORY_FORWARD || logits->start_ns == INT64_MIN)
                 break;
             if ((logits->bytes == block->bytes || 2 * logits->bytes == block->bytes) &&

@@ -166,6 +166,7 @@ static void write_moment(struct log_writer *writer, uint32_t index)
         break;
     case POINT_FORWARD_END:
         if (!writer->has_forward)
+            /* What is alive now is the base of activations in later records. */
             writer->base_changes = moment->change_count;
         internevo_log_write_record(writer, moment,
                                    writer->has_forward ? LAYOUT_NONE : 1U << INTERNEVO_ACTIVATIONS);
@@ -320,6 +321,7 @@ static void internevo_page_write_label(FILE *output, const struct slice *slice)
     size_t fits = (size_t)((outer - inner) / 7.2);
     bool is_left = turn > 0.5;
 
+    /* Fewer than three letters say nothing. */
     if (height < LABEL_LEAST || fits < 3)
         return;
     (void)fprintf(output, "<text transform=\"translate(%d %d) rotate(%.2f) translate(%.2f 0)%s\">",
@@ -359,6 +361,7 @@ static void add_tree(struct slices *slices, const struct internevo_tree *tree, s
             node->parent == NO_NODE ? place.from_turn : starts[node->parent] + used[node->parent];
         if (node->parent != NO_NODE)
             used[node->parent] += turns;
+        /* What is in a part has the color of the part. */
         colors[i] = depth > 0 ? colors[node->parent] : next_color;
         next_color += depth == 0;
         if (node->total_bytes > 0)

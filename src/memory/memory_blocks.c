@@ -117,6 +117,7 @@ static bool memory_side_file_take_places(struct side_parse *parse, uint32_t inde
     struct memory_mark *mark = &parse->side->marks[index];
     uint32_t numbers = count_items(live);
 
+    /* Checked once, so that the walk in fours below cannot run out in the middle. */
     if (numbers % NUMBERS_PER_PLACE != 0)
         return bad_mark(parse, index, "expected four numbers a tensor in \"live\"");
     mark->places = room(parse->side, numbers / NUMBERS_PER_PLACE, sizeof *mark->places);
@@ -499,6 +500,8 @@ static void memory_blocks_take_mark(struct sweep *sweep, const struct signal *si
     hash_map_clear(&places);
     for (uint32_t i = 0; i < mark->place_count; i++) {
         memory_blocks_take_place(sweep, &mark->places[i]);
+        /* A tensor that lies in no block: its memory came from another allocator than the one
+         * recorded. */
         if (sweep->block_of[mark->places[i].tensor] == NO_VALUE)
             foreign_bytes += mark->places[i].bytes;
     }
@@ -574,6 +577,7 @@ static void add_unexplained(struct sweep *sweep, const struct trace *trace)
         if (event->device == HOST_MEMORY || event->allocated_bytes < 0)
             continue;
         (void)hash_map_add(&seen, (uint64_t)event->device, 1);
+        /* Only the first event of a device tells what there was before it. */
         if (seen.count == devices)
             continue;
         for (uint32_t b = 0; b < known; b++)
@@ -612,6 +616,8 @@ void memory_blocks_find(struct memory_blocks *blocks, const struct trace *trace,
     }
     while (next < sweep.signal_count)
         collect_signal(&sweep, &sweep.signals[next++]);
+    /* Marks of which the trace has no time: the recording ended before them, or their events
+     * were lost. */
     blocks->missing_marks = (int64_t)side->mark_count - blocks->moment_count;
     hash_map_clear(&sweep.slots);
     free(sweep.current);

@@ -87,6 +87,8 @@ static void memory_checkpointing_find_calls(struct unit_calls *calls)
         } else if (unit != NO_MODULE && block->phase == MEMORY_BACKWARD &&
                    calls->latest[unit] != NO_EVENT &&
                    calls->calls[calls->latest[unit]].backward_from < 0) {
+            /* The first allocation of its backward is where the forward would have to run
+             * again. */
             calls->calls[calls->latest[unit]].backward_from = moment;
         }
     }
@@ -129,6 +131,7 @@ static void add_blocks(struct memory_replay *replay, const struct unit_calls *ca
 
         if (!memory_forecast_life(forecast, block, &from, &to))
             continue;
+        /* The output stays: it is the input of the unit behind, which checkpointing keeps. */
         if (call && block->kind == MEMORY_ACTIVATION && call->output != i &&
             call->backward_from > call->forward_to && to > call->backward_from) {
             memory_replay_add(replay, growth, block->bytes, from, call->forward_to + 1);

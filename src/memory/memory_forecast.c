@@ -213,6 +213,7 @@ struct forecast_peak memory_replay_peak(const struct memory_replay *replay,
             sums[growth] += replay->bytes[growth][moment];
             bytes += (double)sums[growth] * factors[growth];
         }
+        /* Below what 63 bits hold, which a double cannot tell exactly at the limit itself. */
         if (bytes > 9e18)
             bytes = 9e18;
         if ((int64_t)bytes > peak.bytes)

@@ -66,6 +66,7 @@ static enum memory_phase marked_phase(const struct memory_run *run, uint32_t mom
     is_next_forward =
         moment < run->blocks.moment_count && point_of(run, moment) == POINT_FORWARD_START;
 
+    /* Without marks all that is known to run is the model. */
     if (moment == 0)
         return run->blocks.moment_count ? MEMORY_OUTSIDE : MEMORY_FORWARD;
     switch (point_of(run, moment - 1)) {

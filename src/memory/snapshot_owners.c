@@ -175,6 +175,7 @@ static uint32_t walk(const struct call_tree *tree, const uint32_t *sorted, const
         const struct call_node *node = &tree->nodes[row.node];
         bool is_shown = !is_passage(tree, sorted, first, row.node);
 
+        /* Children hold no more than their parent: all of them go with it. */
         if (node->bytes < least_bytes)
             continue;
         if (is_shown)

@@ -143,6 +143,7 @@ static uint32_t native_place(struct snapshot_places *places, const uint32_t *fra
             operator_name = name;
             operator_length = length;
         }
+        /* Frames go on outward, so that the last one with a name is the outermost. */
         if (function[0])
             outermost = function;
     }

@@ -119,12 +119,14 @@ static void meet_block(struct replaying *replaying, const struct snapshot_segmen
         .tag = block->tag,
     };
 
+    /* No event tells of it: it was there before the history begins. */
     if (id == NO_VALUE || replay->lives[id].died != LIFE_NEVER) {
         (void)add_life(replaying, &before);
         return;
     }
     if (replay->snapshot->has_requested_sizes && replay->lives[id].bytes != before.bytes)
         replay->changed_sizes++;
+    /* The snapshot may know the stack of a block whose event has none. */
     if (replay->lives[id].stack == SNAPSHOT_NONE)
         replay->lives[id].stack = block->stack;
     is_met[id] = true;

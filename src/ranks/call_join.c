@@ -87,9 +87,12 @@ static uint32_t call_join_find_group(struct joiner *joiner, const struct digest_
             pair_key(text_number(joiner, group->name), text_number(joiner, group->ranks)),
             (uint32_t)joiner->pair_of_texts.count);
     else
+        /* UINT32_MAX is the number of no text, so that streams and names do not meet in one
+         * key. */
         texts = hash_map_add(&joiner->pair_of_texts, pair_key(UINT32_MAX, (uint32_t)group->stream),
                              (uint32_t)joiner->pair_of_texts.count);
     if (is_pair)
+        /* 0 is "no pair": a collective of the same group is another group here. */
         peers = 1 + hash_map_add(&joiner->pair_of_peers,
                                  pair_key((uint32_t)call->source, (uint32_t)call->destination),
                                  (uint32_t)joiner->pair_of_peers.count);
@@ -363,8 +366,10 @@ static void call_join_add_join(struct joiner *joiner, const struct join_entry *e
         joins->join_of[entries[i].rank][entries[i].call] = joins->join_count;
         join->is_mismatched =
             join->is_mismatched || !may_be_one(call_join_call_of(joiner, &entries[0]), call);
+        /* Ranks that do not tell their bytes have -1: one that does is enough. */
         if (call->bytes > join->bytes)
             join->bytes = call->bytes;
+        /* Of two as short, the first: the order is that of ranks. */
         if (call->duration_ns < shortest_ns) {
             shortest_ns = call->duration_ns;
             join->late = entries[i].rank;

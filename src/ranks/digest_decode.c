@@ -125,6 +125,7 @@ static void decode_names(struct decoding *decoding, struct digest_reader *reader
                                        .end = (const unsigned char *)text + length,
                                        .has_failed = reader->has_failed};
     }
+    /* The same text as of the summary before: its names are known already. */
     if (is_shared && text == context->names_text) {
         decoding->names = context->names;
         return;
@@ -225,6 +226,7 @@ static void decode_call(struct rank_digest *digest, struct digest_call *call,
     call->kind = names->places[KIND_NAMES][kind] < COLLECTIVE_KIND_COUNT
                      ? names->places[KIND_NAMES][kind]
                      : COLLECTIVE_OTHER;
+    /* A type that only a newer program knows is "not told" here. */
     call->element_type = -1;
     if (type >= 0 && names->places[TYPE_NAMES][type] < element_type_count())
         call->element_type = (int8_t)names->places[TYPE_NAMES][type];
@@ -379,6 +381,7 @@ bool digest_decode(struct rank_digest *digest, const void *bytes, size_t length,
         uint32_t part_length = digest_take_length(&reader);
         struct digest_reader content = {.at = reader.at, .end = reader.at + part_length};
 
+        /* Its length leads behind a part whether or not it was understood. */
         if (!reader.has_failed && part > last_part)
             decode_part(&decoding, part, &content);
         reader.has_failed = reader.has_failed || content.has_failed || part <= last_part;

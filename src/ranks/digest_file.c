@@ -276,6 +276,7 @@ bool digest_set_read(struct digest_set *set, struct input_stream *stream, const 
 
     while (is_good && input_stream_next(stream, 0, &window)) {
         if (reader.is_stopped || (reader.has_begun && reader.left == 0)) {
+            /* What stands behind the file's own end is counted, to be told, and kept nowhere. */
             more += window.length;
             continue;
         }

@@ -51,6 +51,8 @@ static void choose_events(struct graph_building *building)
     for (uint32_t i = 0; i < trace->device_count; i++) {
         const struct event *event = &trace->device[i];
 
+        /* By the end of its work and the begin of its launch: what was launched before and
+         * still runs holds up the steps, what is launched behind them does not. */
         building->is_chosen[i] = trace->tracks[event->track].device == device &&
                                  event_end_ns(event) > building->range_ns[0] &&
                                  launch_start_ns(trace, i) < building->range_ns[1];
@@ -274,6 +276,8 @@ void trace_graph_build(struct trace_graph *graph, const struct recorded_steps *s
     graph->trace = trace;
     graph->ledger = steps->ledger;
     graph->loads_itself = loads_itself(trace);
+    /* Time that recomputes is known by the operators before any task is cut, as a task may be
+     * half of it. */
     find_marked_time(&building.recomputing, trace, steps->is_recomputed);
     graph->measured =
         require_memory(calloc(trace->track_count + (size_t)2, sizeof *graph->measured));

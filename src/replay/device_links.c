@@ -54,6 +54,8 @@ static void device_links_find_usual_times(struct graph_building *building)
         before = event_before(building, i);
         launched_ns = launch_start_ns(trace, i);
         gap_ns = before == NO_EVENT ? INT64_MAX : start_ns - event_end_ns(&trace->device[before]);
+        /* The stream was idle when this was launched: what lies between is the way from the
+         * host to the device. */
         if (before == NO_EVENT || start_ns - gap_ns < launched_ns)
             latencies[latency_count++] = later_of(start_ns - launched_ns, 0);
         else if (gap_ns <= longest_hand_over_ns)
@@ -125,6 +127,7 @@ static uint32_t other_stream_before(const struct graph_building *building, uint3
 
         if (last == NO_EVENT || track == device[event].track)
             continue;
+        /* The last that started there still runs: the one before it may have ended in time. */
         if (event_end_ns(&device[last]) > limit_ns)
             last = event_before(building, last);
         if (last == NO_EVENT || event_end_ns(&device[last]) > limit_ns ||

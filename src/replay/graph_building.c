@@ -108,6 +108,7 @@ static void sort_cuts(struct host_cuts *cuts)
     size_t sorted = cuts->count > 0;
     size_t left, to, count;
 
+    /* As far as the cuts are in order already. */
     while (sorted < cuts->count && compare_cuts(&cuts->cuts[sorted - 1], &cuts->cuts[sorted]) <= 0)
         sorted++;
     count = cuts->count - sorted;
@@ -119,6 +120,7 @@ static void sort_cuts(struct host_cuts *cuts)
     left = sorted;
     to = cuts->count;
     while (count > 0)
+        /* From the end, so that nothing is written over that is still to be moved. */
         cuts->cuts[--to] = left > 0 && compare_cuts(&cuts->cuts[left - 1], &late[count - 1]) > 0
                                ? cuts->cuts[--left]
                                : late[--count];

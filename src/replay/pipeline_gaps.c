@@ -114,6 +114,7 @@ static void drop_broken(struct gap_search *search)
 
         if (search->is_broken[op.step])
             continue;
+        /* Steps behind one that was dropped have moved up. */
         op.step = places[op.step];
         job->ops[ops++] = op;
     }

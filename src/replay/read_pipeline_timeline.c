@@ -265,6 +265,8 @@ static void arrange(struct pipeline_job *job, const struct read_ops *ops)
         job->ops[i] = *op;
         job->ops[i].step = step_index(job, ops->ops[i].step);
         first = op->start_ns < first ? op->start_ns : first;
+        /* How many there are is told by the largest number that is met: a timeline has no head
+         * that says it. */
         if (op->data_rank >= job->data_rank_count)
             job->data_rank_count = op->data_rank + 1;
         if (op->stage >= job->stage_count)

@@ -68,6 +68,8 @@ void replay_model_begin(struct replay_model *simulation, const struct recorded_s
     double recorded_ns;
 
     simulation->ledger = steps->ledger;
+    /* A long recording is replayed in part: a graph of all of it would cost more memory than
+     * the report. */
     simulation->part = choose_replayed_part(
         steps->trace, steps->ledger, steps->work_max > 0 ? steps->work_max : REPLAYED_WORK_MAX);
     simulation->graph.trace = steps->trace;

@@ -178,6 +178,7 @@ struct trace_replay trace_graph_replay(const struct trace_graph *graph,
                                                       .starts_ns = starts_ns,
                                                       .ends_ns = ends_ns});
     for (size_t i = 0; i < graph->measured_count; i++)
+        /* The recording is done when the last of its streams and threads is. */
         if (ends_ns[graph->measured[i]] > result.length_ns)
             result.length_ns = ends_ns[graph->measured[i]];
     result.start_error_ns = mean_start_error_ns(graph, starts_ns);

@@ -102,6 +102,8 @@ static bool parse_factor(struct scenario_change *change, const struct piece *pie
     if (*sign == '/' && number <= 0)
         return scenario_refuse(piece->text, sign + 1,
                                "nothing can be divided by 0; =0 takes time out", error);
+    /* "=0" and "*0" have one factor and two meanings: time that is taken out, and work that
+     * takes none. */
     change->is_taken = *sign == '=';
     change->factor = *sign == '/' ? 1 / number : number;
     if (!(change->factor <= largest_factor))

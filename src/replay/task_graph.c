@@ -97,6 +97,7 @@ static void tie_tasks(struct knots *knots, const struct task_graph *graph)
             graph->groups[i] == NO_GROUP ? (uint32_t)knots->count++ : graph->groups[i];
     knots->first_task = large_array_new((knots->count + 1) * sizeof *knots->first_task);
     knots->tasks = large_array_new((graph->task_count + 1) * sizeof *knots->tasks);
+    /* Without groups each task is its own knot, and nothing has to be sorted. */
     for (size_t i = 0; i <= graph->task_count && graph->group_count == 0; i++)
         knots->first_task[i] = knots->tasks[i] = (uint32_t)i;
     if (graph->group_count == 0)

@@ -138,6 +138,7 @@ void link_waiting_calls(struct graph_building *building)
         }
         seen = cut;
         task = building->task_of_cut[cut];
+        /* The call's own part is what is left of it once the waiting is over. */
         building->out->tasks[task].kind = TASK_SYNC;
         building->out->tasks[task].duration_ns =
             later_of(building->cuts.cuts[cut].end_ns - later_of(event_end_ns(&trace->device[event]),

@@ -48,6 +48,7 @@ static void flight_stalls_check_call(struct flight_stalls *found, const struct f
             completed++;
             continue;
         }
+        /* This rank waits in an earlier call already: this one it has only queued. */
         if (hash_map_find(waits, key) != NO_VALUE)
             continue;
         hash_map_set(waits, key, 1);

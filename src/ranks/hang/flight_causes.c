@@ -116,6 +116,7 @@ static bool check_exchange(const struct flight_join *join, const struct flight_c
     int64_t sent = 0;
     int64_t received = 0;
 
+    /* A rank that is not here may have sent what is missing. */
     if (call->count < group->rank_count || !group->are_ranks_known)
         return false;
     for (size_t i = 0; i < call->count; i++) {

@@ -163,6 +163,8 @@ void flight_find_p2p_stalls(struct flight_stalls *found, const struct flight_joi
     answered.sends = require_memory(calloc(all.count + 1, sizeof *answered.sends));
     answered.receives = require_memory(calloc(all.count + 1, sizeof *answered.receives));
     for (size_t i = 0; i < all.count; i++) {
+        /* Of the open sends as many are answered as there are open receives on the other side,
+         * and the other way round. */
         answered.sends[i] = all.channels[i].receives;
         answered.receives[i] = all.channels[i].sends;
     }

@@ -280,6 +280,7 @@ static bool estimate_claim(const struct advice_case *advice, const struct advice
         estimate->share = whole_ns > 0 ? (double)cost_ns / (double)whole_ns : 0;
         if (cost_ns == 0 || 1000 * estimate->share < (double)rule->least_thousandths)
             return false;
+        /* A cost of the whole step has no ceiling: nothing would be left to divide by. */
         if (cost_ns < whole_ns && !claim->is_of_recording)
             estimate->ceiling_speedup = (double)whole_ns / (double)(whole_ns - cost_ns);
         if (is_known_by_one(ledger, estimate->ceiling_speedup))
@@ -420,6 +421,8 @@ static struct advice_findings give_advice(struct results *results,
     advice.has_single_optimizer = handles_single_tensors(&advice);
     ask_rules(&advice, &all);
     sort_findings(all.findings, all.count);
+    /* Behind the sort: findings stand by what they cost, not by what a replay says that they
+     * win. */
     add_replay_costs(&advice, all.findings, all.count);
     free_time_clear(&advice.idle);
     first_uses_clear(&advice.first_uses);

@@ -61,6 +61,8 @@ static void attention_rules_claim_products(const struct advice_case *advice,
     struct step_finder finder = {.ledger = advice->ledger};
     double rates[PEAK_TYPE_COUNT + 1];
 
+    /* Rates of the other products of each format here, found once: a fused kernel is taken to
+     * be no better than those. */
     for (int type = 0; type <= PEAK_TYPE_COUNT; type++)
         rates[type] = rate_of_others(advice, (enum peak_type)type);
     for (uint32_t i = 0; i < calls->count; i++) {

@@ -84,6 +84,7 @@ static struct score_shape *shape_of_product(const struct attention_scores *score
                 .batch = left.batch, .rows = left.rows, .columns = right.columns};
 
             found = find_shape(scores, &left);
+            /* Scores are read as the first of two matrices, and made as a result. */
             *use = found ? SCORES_READ : SCORES_MADE;
             if (!found)
                 found = find_shape(scores, &made);

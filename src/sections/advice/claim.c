@@ -160,6 +160,7 @@ const char *busiest_host_event(const struct advice_case *advice, uint32_t accoun
         if (at == count)
             names[count++] = (struct named_time){.name = advice->trace->host[gap->host_event].name};
         names[at].total_ns += gap->end_ns - gap->start_ns;
+        /* The first of two as busy stays. */
         if (names[at].total_ns > names[best].total_ns)
             best = at;
     }

@@ -129,6 +129,8 @@ bool check_unfused_pointwise(struct advice_case *advice, struct advice_claim *cl
               "16-bit numbers halve the bytes";
     if (forbids_python(advice, &(struct restraint_subject){0}))
         claim->try_this = "fuse them: a fused kernel reads and writes memory once";
+    /* Most pointwise work is compiled already: what is left lies outside of the compiled
+     * graphs. */
     if (advice->kernels.classes[KERNEL_TRITON].count > count)
         claim->try_this = "compile these parts as well: look for graph breaks "
                           "(TORCH_LOGS=graph_breaks)";

@@ -136,6 +136,7 @@ void find_first_uses(struct first_uses *uses, const struct trace *trace,
                 (ledger->source != WINDOW_WHOLE &&
                  event->start_ns >= ledger->steps[0].window.end_ns))
                 continue;
+            /* Found only once a slow launch is met: most traces have none. */
             if (is_launch(name) && !is_first)
                 is_first = find_first_launches(trace);
             if (is_first && is_launch(name)

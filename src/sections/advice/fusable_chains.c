@@ -99,6 +99,7 @@ void claim_fused(const struct advice_case *advice, struct advice_claim *claim,
         if (event->kind != EVENT_KERNEL || !is_chosen_device_event(&finder, trace, i))
             continue;
         step = step_finder_at(&finder, event->start_ns);
+        /* A chain ends with its step, and with a kernel that cannot be part of it. */
         if (step != chain->step || !can_be_fused((enum kernel_class)advice->ledger->classes[i]))
             end_chain(chain, claim);
         if (!can_be_fused((enum kernel_class)advice->ledger->classes[i]))

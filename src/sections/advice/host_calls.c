@@ -193,6 +193,7 @@ void find_host_calls(struct host_calls *calls, const struct trace *trace,
         enum host_call_kind own_kind =
             own_work_of(&own, i, kind == CALLS_DATA, is_working[event->track]);
 
+        /* A memset may wait without a name that says so. */
         if (is_waiting[i])
             kind = CALLS_SYNC;
         calls->python_frames += event->kind == EVENT_PYTHON_FUNCTION;

@@ -308,6 +308,7 @@ bool check_python_code(struct advice_case *advice, struct advice_claim *claim)
             (is_model_code ? 0 : claim_named_code(advice, claim, NAMED_MODEL_CODE)) >
         0)
         claim->accounts |= ACCOUNT_BIT(IDLE_ANNOTATION);
+    /* The longest wait may lie in a named range alone. */
     if (!gap && claim->accounts != accounts)
         gap = longest_gap_text(advice, ACCOUNT_BIT(IDLE_ANNOTATION), true);
     if (!gap)

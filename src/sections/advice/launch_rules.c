@@ -104,6 +104,7 @@ bool check_launch_bound(struct advice_case *advice, struct advice_claim *claim)
         "and larger operators";
     if (forbids_python(advice, &(struct restraint_subject){0}))
         claim->try_this = "record launches into a CUDA graph, fewer and larger kernels";
+    /* Who uses graphs already must not be told to use them. */
     if (kernels->graph_kernels * 2 > kernels->kernels.count)
         claim->try_this =
             "most kernels come from CUDA graphs already: take what is launched one by "
@@ -203,6 +204,7 @@ bool check_queued_wait(struct advice_case *advice, struct advice_claim *claim)
                                      "launched, but not started: the longest wait "
                                      "%s",
                                      format_time(longest->end_ns - longest->start_ns).text);
+    /* What ran then names the stream, and often what it had waited for. */
     if (longest->next_event != NO_EVENT)
         claim->evidence =
             results_format(advice->results, "%s, before %s", claim->evidence,
