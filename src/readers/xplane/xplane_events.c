@@ -67,6 +67,46 @@ void xplane_line_read(struct xplane_reading *reading, struct xplane_line *line,
     }
 }
 
+/* Keys of one byte: the number of the field, and its form. */
+enum {
+    KEY_ID = 1 << 3 | PROTO_VARINT,
+    KEY_OFFSET = 2 << 3 | PROTO_VARINT,
+    KEY_DURATION = 3 << 3 | PROTO_VARINT,
+    KEY_STAT = 4 << 3 | PROTO_LENGTH,
+};
+
+static bool keyed_varint(const char **at, const char *end, char key, uint64_t *value)
+{
+    return *at < end && *(*at)++ == key && proto_varint(at, end, value);
+}
+
+/* An event as the profiler writes it: its id, offset and duration, then short stats alone. False
+ * where it is another, of which nothing is then set. */
+static bool read_usual_event(struct xplane_reading *reading, struct xplane_event *event,
+                             struct proto_bytes message)
+{
+    const char *at = message.at;
+    const char *end = proto_bytes_end(message);
+    const char *stats;
+    uint64_t id, offset, duration;
+
+    if (!keyed_varint(&at, end, KEY_ID, &id) || !keyed_varint(&at, end, KEY_OFFSET, &offset) ||
+        !keyed_varint(&at, end, KEY_DURATION, &duration))
+        return false;
+    stats = at;
+    while (end - at >= 2 && *at == KEY_STAT && (unsigned char)at[1] < 0x80 && at[1] <= end - at - 2)
+        at += 2 + at[1];
+    if (at != end)
+        return false;
+    *event = (struct xplane_event){
+        .stats = {stats, (size_t)(end - stats)},
+        .metadata = xplane_metadata_of(reading->plane, (int64_t)id),
+        .offset_ps = (int64_t)offset,
+        .duration_ps = (int64_t)duration,
+    };
+    return true;
+}
+
 bool xplane_event_read(struct xplane_reading *reading, struct xplane_event *event,
                        struct proto_bytes message)
 {
@@ -74,6 +114,8 @@ bool xplane_event_read(struct xplane_reading *reading, struct xplane_event *even
     struct proto_field field;
     int64_t id = 0;
 
+    if (read_usual_event(reading, event, message))
+        return true;
     *event = (struct xplane_event){.stats = {walk.end, 0}};
     for (const char *at = walk.at; proto_next(&walk, &field); at = walk.at) {
         if (proto_is(&field, 4, PROTO_LENGTH) && !event->stats.length)
@@ -131,7 +173,7 @@ struct xplane_stats xplane_event_stats(const struct xplane_reading *reading,
     struct proto_walk walk = proto_walk_of(event->stats);
     struct proto_field field;
 
-    while (proto_next(&walk, &field)) {
+    while (walk.at < walk.end && proto_next(&walk, &field)) {
         if (proto_is(&field, 4, PROTO_LENGTH))
             xplane_add_stat(&stats, reading->plane, field.bytes);
     }

@@ -222,29 +222,43 @@ static void record_stat(struct xplane_stats *stats, const struct xplane *plane, 
     stats->has |= (uint32_t)1 << stat;
 }
 
-/* Writers put the id first: of a stat of no interest no more is looked at. An id of 0 is not
- * written. */
+/* What a stat means; false where nobody asks for it. */
+static bool asked_stat(const struct xplane *plane, uint64_t id, uint8_t *stat)
+{
+    const struct xplane_stat_name *name = stat_name_of(plane, id);
+
+    *stat = name ? name->stat : XSTAT_COUNT;
+    return *stat != XSTAT_COUNT;
+}
+
+/* Writers put the id first: of a stat that nobody asks for no more is looked at, and of others the
+ * walk begins behind it. An id of 0 is not written. */
 void xplane_add_stat(struct xplane_stats *stats, const struct xplane *plane,
                      struct proto_bytes message)
 {
+    enum { KEY_ID = 1 << 3 | PROTO_VARINT };
     struct proto_walk walk = proto_walk_of(message);
     struct proto_field field;
     struct proto_field value = {.number = 0};
-    const struct xplane_stat_name *name = NULL;
+    const char *at = message.at;
+    uint64_t id = 0;
+    uint8_t stat = XSTAT_COUNT;
 
-    while (proto_next(&walk, &field)) {
+    if (at < walk.end && *at++ == KEY_ID && proto_varint(&at, walk.end, &id)) {
+        if (!asked_stat(plane, id, &stat))
+            return;
+        walk.at = at;
+    }
+    while (walk.at < walk.end && proto_next(&walk, &field)) {
         if (proto_is(&field, 1, PROTO_VARINT)) {
-            name = stat_name_of(plane, field.value);
-            if (!name || name->stat == XSTAT_COUNT)
+            if (!asked_stat(plane, field.value, &stat))
                 return;
         } else if (field.number >= 2 && field.number <= 7) {
             value = field;
         }
     }
-    if (!name)
-        name = stat_name_of(plane, 0);
-    if (name && name->stat != XSTAT_COUNT && value.number)
-        record_stat(stats, plane, name->stat, &value);
+    if ((stat != XSTAT_COUNT || asked_stat(plane, 0, &stat)) && value.number)
+        record_stat(stats, plane, stat, &value);
 }
 
 bool xplane_program_of(const struct xplane_metadata *metadata, int64_t *program)
