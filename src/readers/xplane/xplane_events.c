@@ -81,7 +81,9 @@ static bool keyed_varint(const char **at, const char *end, char key, uint64_t *v
 }
 
 /* An event as the profiler writes it: its id, offset and duration, then short stats alone. False
- * where it is another, of which nothing is then set. */
+ * where it is another, of which nothing is then set: one without a duration, say (0 is not
+ * written), or with a count, or a field of a version to come, or with damage. Those take the walk
+ * that knows no order. */
 static bool read_usual_event(struct xplane_reading *reading, struct xplane_event *event,
                              struct proto_bytes message)
 {
