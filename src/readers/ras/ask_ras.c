@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { RECEIVED_BYTES = 1 << 16 };
@@ -145,12 +146,22 @@ static bool send_line(int descriptor, const char *line)
     return send(descriptor, line, length, MSG_NOSIGNAL) == (ssize_t)length;
 }
 
-/* What comes within the time: bytes; 0: the end, -1: nothing. */
-static ssize_t receive_some(int descriptor, char *bytes, size_t room, int timeout_ms)
+static int64_t ras_clock_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * (int64_t)1000 + now.tv_nsec / 1000000;
+}
+
+/* What comes until then: bytes; 0: the end, -1: nothing. An end, not a time for each part: what
+ * sends a byte now and then would be listened to for ever. */
+static ssize_t receive_some(int descriptor, char *bytes, size_t room, int64_t end_ms)
 {
     struct pollfd waiting = {.fd = descriptor, .events = POLLIN};
+    int64_t left_ms = end_ms - ras_clock_ms();
 
-    if (poll(&waiting, 1, timeout_ms) != 1) {
+    if (left_ms < 0 || poll(&waiting, 1, (int)left_ms) != 1) {
         errno = ETIMEDOUT;
         return -1;
     }
@@ -161,8 +172,10 @@ static ssize_t receive_some(int descriptor, char *bytes, size_t room, int timeou
  * line is read. The lines are few and short. */
 static bool receive_line(int descriptor, char line[LINE_MAX_BYTES], int timeout_ms)
 {
+    int64_t end_ms = ras_clock_ms() + timeout_ms;
+
     for (size_t length = 0; length < LINE_MAX_BYTES - 1; length++) {
-        if (receive_some(descriptor, line + length, 1, timeout_ms) != 1)
+        if (receive_some(descriptor, line + length, 1, end_ms) != 1)
             return false;
         if (line[length] == '\n') {
             line[length] = '\0';
@@ -176,6 +189,7 @@ static bool receive_line(int descriptor, char line[LINE_MAX_BYTES], int timeout_
  * its answer. Without a bound another program's stream would fill memory. */
 static char *receive_all(int descriptor, size_t *length, int timeout_ms)
 {
+    int64_t end_ms = ras_clock_ms() + timeout_ms;
     size_t room = 0;
     char *text = NULL;
 
@@ -184,7 +198,7 @@ static char *receive_all(int descriptor, size_t *length, int timeout_ms)
         ssize_t got;
 
         ARRAY_RESERVE(text, room, *length + RECEIVED_BYTES);
-        got = receive_some(descriptor, text + *length, room - *length - 1, timeout_ms);
+        got = receive_some(descriptor, text + *length, room - *length - 1, end_ms);
         if (got <= 0 || *length > ANSWER_BYTES_MAX) {
             text[*length] = '\0';
             if (got == 0)

@@ -294,7 +294,7 @@ static bool parse_count_line(struct text_reading *reading, const char *line)
     operation = &reading->communicator->operations[reading->operation];
     if (calls > operation->most) { /* those before were behind, and these are not yet */
         operation->most = calls;
-    } else if (calls < operation->most) {
+    } else if (calls < operation->most && count > 0 && count <= INT32_MAX) {
         operation->behind_count += count;
     }
     return true;

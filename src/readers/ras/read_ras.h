@@ -12,8 +12,8 @@
 #include <stddef.h>
 
 /* Asks at `address`: "localhost:28028", "[::1]:28028", "10.0.0.2"; NULL: as NCCL itself. Waits
- * `timeout_ms` for each part of the answer. ERROR_NO_DATA where nothing listens there, ERROR_INPUT
- * where what answers is no RAS, or its answer cannot be read. */
+ * `timeout_ms` for each line, and 10 s more for the answer. ERROR_NO_DATA where nothing listens
+ * there, ERROR_INPUT where what answers is no RAS, or its answer cannot be read. */
 MUST_USE bool ask_ras(struct ras_status *status, struct arena *arena, const char *address,
                       int timeout_ms, struct error *error);
 

@@ -102,12 +102,18 @@ static const char *communicator_text(struct live_page *page,
 
 /* ---- communicators -------------------------------------------------------------------------- */
 
-static const struct ras_communicator *same_communicator(const struct ras_status *status,
-                                                        const char *name)
+/* At the same place in both answers, as a rule: thousands are not looked through for each. */
+static const struct ras_communicator *same_communicator(const struct live_job *job,
+                                                        const struct ras_communicator *now)
 {
-    for (size_t i = 0; i < status->communicator_count; i++) {
-        if (strcmp(status->communicators[i].name, name) == 0)
-            return &status->communicators[i];
+    const struct ras_status *before = job->before;
+    size_t place = (size_t)(now - job->now->communicators);
+
+    for (size_t i = 0; i < before->communicator_count; i++) {
+        size_t at = (place + i) % before->communicator_count;
+
+        if (strcmp(before->communicators[at].name, now->name) == 0)
+            return &before->communicators[at];
     }
     return NULL;
 }
@@ -115,7 +121,7 @@ static const struct ras_communicator *same_communicator(const struct ras_status 
 /* Whether nothing was called between the two looks. False where there was no second. */
 static bool stands_still(const struct live_job *job, const struct ras_communicator *now)
 {
-    const struct ras_communicator *before = same_communicator(job->before, now->name);
+    const struct ras_communicator *before = same_communicator(job, now);
 
     if (!before || before->rank_count != now->rank_count)
         return false;
@@ -144,7 +150,7 @@ static const char *state_words[] = {
 /* Only states from "aborts" on: ranks that lag are told elsewhere, and may still come. */
 static void tell_lost_ranks(struct live_page *page, const struct ras_communicator *communicator)
 {
-    for (size_t i = 0; i < communicator->rank_count; i++) {
+    for (size_t i = 0; i < communicator->rank_count && page->added < FINDINGS_MAX; i++) {
         const struct ras_rank *rank = &communicator->ranks[i];
 
         if (rank->state < RAS_RANK_ABORTS)
@@ -170,7 +176,7 @@ static void tell_ranks_behind(struct live_page *page, const struct ras_communica
         const struct ras_operation *operation = &communicator->operations[at];
         int64_t named = 0;
 
-        for (size_t i = 0; i < communicator->rank_count; i++) {
+        for (size_t i = 0; i < communicator->rank_count && page->added < FINDINGS_MAX; i++) {
             const struct ras_rank *rank = &communicator->ranks[i];
 
             if (rank->calls[at] < 0 || rank->calls[at] >= operation->most)
@@ -185,7 +191,7 @@ static void tell_ranks_behind(struct live_page *page, const struct ras_communica
                                      place_text(page, rank)),
                       NULL, sections_try);
         }
-        if (operation->behind_count > named)
+        if (operation->behind_count > named && page->added < FINDINGS_MAX)
             live_tell(page,
                       results_format(page->results,
                                      "%" PRId64 " ranks of %s have called %s less often than "
