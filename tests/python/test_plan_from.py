@@ -120,13 +120,17 @@ class PlannedCase(unittest.TestCase):
             self.assertEqual([row["recorded"] for row in reduced], [0])
             self.assertGreater(reduced[0]["time"], 0)
             self.refuses(trace, "--model of another", "llama-3-8b", "was trained")
+            for devices, nearest in ((9, 8), (13, 16), (1, 8)):
+                told = f"the nearest number of devices that fits is {nearest}"
+                sizes = ("--tp=4", "--pp=2", f"--devices={devices}")
+                self.refuses(trace, f"{devices} devices", "gpt2", told, *sizes)
             write_trained(trace, 4, 1024, has_optimizer=False)
             self.refuses(trace, "no training", "gpt2", "no optimizer")
 
-    def refuses(self, trace: Path, why: str, model: str, words: str) -> None:
+    def refuses(self, trace: Path, why: str, model: str, words: str, *sizes: str) -> None:
         done = subprocess.run(
             [
-                *(str(PROGRAM), "plan", "--from", str(trace), "--tp=2"),
+                *(str(PROGRAM), "plan", "--from", str(trace), *(sizes or ("--tp=2",))),
                 *("--model", str(ROOT / f"tests/models/{model}.json")),
             ],
             capture_output=True,

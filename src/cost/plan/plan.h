@@ -101,6 +101,9 @@ const char *plan_account_limit(enum plan_account account);
 /* Devices of a layout. */
 int64_t plan_devices(const struct plan_layout *layout);
 
+/* The multiple of `of`, at least one of it, that is nearest to `wanted`. */
+int64_t plan_nearest_multiple(int64_t of, int64_t wanted);
+
 /* ERROR_USAGE, one sentence with the nearest that fits, where the model or the batch cannot be laid
  * out so. */
 MUST_USE bool plan_check(const struct plan_setting *setting, const struct plan_layout *layout,

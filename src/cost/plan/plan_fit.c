@@ -16,8 +16,7 @@ static int64_t plan_nearest_divisor(int64_t whole, int64_t wanted)
     return 1;
 }
 
-/* The multiple of `of`, at least one of it, that is nearest to `wanted`. */
-static int64_t plan_nearest_multiple(int64_t of, int64_t wanted)
+int64_t plan_nearest_multiple(int64_t of, int64_t wanted)
 {
     int64_t times = (wanted + of / 2) / of;
 

@@ -100,7 +100,7 @@ static bool layout_set(struct plan_setting *setting, struct plan_layout *to,
                        struct error *error)
 {
     int64_t devices = request->devices > 0 ? request->devices : steps->recorded_devices;
-    int64_t of_replica, nearest;
+    int64_t of_replica;
 
     if (request->tensor > 0)
         to->tensor = request->tensor;
@@ -108,14 +108,14 @@ static bool layout_set(struct plan_setting *setting, struct plan_layout *to,
         to->pipeline = request->pipeline;
     of_replica = to->tensor * to->pipeline;
     devices = devices > 0 ? devices : of_replica;
-    nearest = (devices / of_replica + 1) * of_replica;
     if (!plan_check_model(setting, to, error))
         return false;
     if (devices % of_replica != 0)
         return error_set(error, ERROR_USAGE,
                          "--tp times --pp is %lld, which does not divide the %lld devices; the "
                          "nearest number of devices that fits is %lld",
-                         (long long)of_replica, (long long)devices, (long long)nearest);
+                         (long long)of_replica, (long long)devices,
+                         (long long)plan_nearest_multiple(of_replica, devices));
     to->data = devices / of_replica;
     setting->batch = to->data * to->micro;
     return plan_check(setting, to, error);
