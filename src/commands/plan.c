@@ -117,6 +117,9 @@ static const struct option plan_options[] = {
                   "GB/s of a node into the network, one way (default: by device)"),
     PLAN_POSITIVE("launch", launch, "US",
                   "µs that the host takes to launch a kernel (default: 10)"),
+    PLAN_POSITIVE("calibrate", calibration, "RATIO",
+                  "what a run of yours like this took, by what was planned for it (1.12): all "
+                  "but FLOPs at the peak follows it"),
     PLAN_POSITIVE("tokens", bill.tokens, "N",
                   "tokens to train on (15e12): says days and device-hours"),
     PLAN_POSITIVE("cost-per-hour", bill.of_device_hour, "MONEY",
@@ -184,6 +187,7 @@ static const char *plan_option_of_layout(const struct plan_settings *settings)
         {settings->wanted.searches, "--search"},
         {settings->wanted.bill.tokens > 0.0, "--tokens"},
         {settings->rates.path, "--rates"},
+        {settings->wanted.calibration > 0.0, "--calibrate"},
     };
 
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
@@ -242,6 +246,10 @@ static bool run_plan(int count, char **arguments, struct error *error)
     if (settings.wanted.model.step_time_ns > 0 && settings.wanted.model.context == 0)
         return error_set(error, ERROR_USAGE,
                          "--latency is of use with --context: how many tokens has a request?");
+    if (settings.wanted.calibration > 0.0 && settings.wanted.model.context > 0)
+        return error_set(error, ERROR_USAGE,
+                         "--calibrate is of training steps, and --context plans inference: leave "
+                         "one of them out");
     if (settings.wanted.recording)
         return plan_a_recording(&settings, error);
     if (settings.wanted.request.batch > 0 || settings.wanted.request.batch_factor > 0.0)

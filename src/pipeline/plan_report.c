@@ -110,6 +110,7 @@ static bool plan_read(struct plan_setting *setting, struct architecture *model,
         .launch_seconds = settings->launch * 1e-6,
         .gradient_bytes = settings->gradient_bytes,
         .accumulated_bytes = settings->accumulated_bytes,
+        .calibration = settings->calibration,
     };
     if (!plan_find_device(setting, settings, error) ||
         (settings->model.context == 0 && !plan_find_sequence(setting, settings, error)))

@@ -67,6 +67,7 @@ struct plan_setting {
     double launch_seconds;     /* what the host takes to launch a kernel */
     int64_t gradient_bytes;    /* of a gradient, as it is kept and reduced */
     int64_t accumulated_bytes; /* read and written to add a gradient of a micro-batch to it */
+    double calibration;        /* what a run like this took, by its plan; 0: no run is known */
 };
 
 /* Bytes on the fullest device. */

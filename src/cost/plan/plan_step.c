@@ -2,6 +2,7 @@
 #include "cost/architectures/architecture_cost.h"
 #include "cost/plan/plan_layer.h"
 
+#include <float.h>
 #include <math.h>
 
 /* Of the backward, the share behind which gradients can hide: the first layers' come last; and of
@@ -16,6 +17,9 @@ static const double STEP_SECONDS = 8e-3;
  * docs/plan.md. */
 static const double LOW_SHARE = 0.92;
 static const double HIGH_SHARE = 1.35;
+/* The same where the nearest run of their source calibrates them. */
+static const double CALIBRATED_LOW = 0.90;
+static const double CALIBRATED_HIGH = 1.12;
 
 const char *plan_account_key(enum plan_account account)
 {
@@ -170,6 +174,20 @@ static void plan_add_bubble(const struct plan_context *context, struct plan_pass
     plan_pass_charge(step, PLAN_STAGES, batches * plan_stage_seconds(context));
 }
 
+/* By a run like this, the step takes `calibration` times as long: FLOPs at the peak are what they
+ * are, all else follows. No step takes less than they do. */
+static void plan_calibrate(struct plan_pass *step, double calibration)
+{
+    double useful = step->accounts[PLAN_USEFUL];
+    double before = plan_pass_seconds(step);
+    double rest = fmax(calibration * before - useful, 0.0) / fmax(before - useful, DBL_MIN);
+
+    if (calibration <= 0.0)
+        return;
+    for (int i = 0; i < PLAN_ACCOUNT_COUNT; i++)
+        step->accounts[i] *= i == PLAN_USEFUL ? 1.0 : rest;
+}
+
 /* Layers are shared by the stages, ends (embedding, logits, loss) belong to the first and
  * last; a step is the work of all micro-batches on one stage, then the bubble, the gradients
  * that nothing hides, and the optimizer. Useful FLOPs are three forwards: the backward is
@@ -193,11 +211,12 @@ struct plan_outcome plan_step(const struct plan_setting *setting, const struct p
     plan_add_bubble(&context, &step, batches, &all_layers, &all_ends);
     plan_add_gradients(&context, &step, &layers);
     plan_add_optimizer(&context, &step);
+    plan_calibrate(&step, setting->calibration);
     for (int i = 0; i < PLAN_ACCOUNT_COUNT; i++)
         outcome.accounts[i] = step.accounts[i];
     outcome.step = plan_pass_seconds(&step);
-    outcome.low = outcome.step * LOW_SHARE;
-    outcome.high = outcome.step * HIGH_SHARE;
+    outcome.low = outcome.step * (setting->calibration > 0.0 ? CALIBRATED_LOW : LOW_SHARE);
+    outcome.high = outcome.step * (setting->calibration > 0.0 ? CALIBRATED_HIGH : HIGH_SHARE);
     outcome.devices = (double)plan_devices(layout);
     outcome.tokens = (double)setting->batch * (double)setting->sequence;
     outcome.useful_flops = 3.0 * outcome.tokens *

@@ -46,6 +46,9 @@ struct section *describe_plan(struct results *results, const struct plan_setting
                     setting->measured
                         ? "What a step will take, from the operators' shapes and what matmuls and "
                           "memory of such a device were measured to reach."
+                    : setting->calibration > 0.0
+                        ? "What a step will take, from the operators' shapes, what such devices "
+                          "reach, and what a run like it took."
                         : "What a step will take, from the operators' shapes and what such devices "
                           "reach; nothing was measured.");
     double all = outcome->peak * outcome->devices * outcome->step;
@@ -57,6 +60,12 @@ struct section *describe_plan(struct results *results, const struct plan_setting
                                            .title = "rates of",
                                            .value = value_text(setting->measured->device),
                                            .note = setting->measured->how});
+    if (setting->calibration > 0.0)
+        section_add_number(results, section,
+                           (struct number){.key = "calibration",
+                                           .title = "calibrated by a run",
+                                           .value = value_number(setting->calibration),
+                                           .note = "measured by planned, as given"});
     plan_add_number(results, section, "devices", "devices", value_count((int64_t)outcome->devices));
     plan_add_number(results, section, "layout", "layout",
                     value_text(plan_layout_text(results, layout)));

@@ -75,6 +75,26 @@ static void useful_time_is_flops_by_peak(void **state)
     }
 }
 
+/* A run that took 1.2 times its plan makes another plan as much longer, by all but its FLOPs at the
+ * peak; one that beats them is not believed further than that. */
+static void a_measured_run_scales_all_but_the_flops(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_outcome plain = plan_step(&setting, &one_device);
+    double useful = plain.accounts[PLAN_USEFUL];
+    struct plan_outcome scaled;
+
+    (void)state;
+    setting.calibration = 1.2;
+    scaled = plan_step(&setting, &one_device);
+    assert_true(fabs(scaled.step / plain.step - 1.2) < 1e-12);
+    assert_true(fabs(scaled.accounts[PLAN_USEFUL] / useful - 1.0) < 1e-12);
+    assert_true(fabs(sum_of(&scaled) / scaled.step - 1.0) < 1e-12);
+    setting.calibration = 0.01;
+    assert_true(fabs(plan_step(&setting, &one_device).step / useful - 1.0) < 1e-12);
+}
+
 /* A ring of eight in a node: what it is short of the wire's time is the latency's. */
 static void a_ring_moves_its_volume(void **state)
 {
@@ -320,6 +340,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(useful_time_is_flops_by_peak),
+        cmocka_unit_test(a_measured_run_scales_all_but_the_flops),
         cmocka_unit_test(a_ring_moves_its_volume),
         cmocka_unit_test(an_exchange_sends_copies_once),
         cmocka_unit_test(devices_without_units_have_tiles),
