@@ -258,7 +258,7 @@ struct plan_wanted {
     int64_t accumulated_bytes;
     double network; /* GB/s of a node */
     struct plan_bill bill;
-    double launch;  /* microseconds */
+    double launch; /* microseconds */
     double calibration;
     int attention;  /* an enum plan_attention */
     int dispatcher; /* 0: copies of a token go to another node once; 1: each by itself */

@@ -272,8 +272,8 @@ static double plan_latency(const struct plan_context *context, double rounds, do
 
 /* Share of the cards' bandwidth that a large collective reaches: NCCL's all-reduce, 350 of 400 GB/s
  * on 1,984 H200 and 96 of 100 on 24 A100 (NVIDIA/nccl-tests, issues 283 and 119). DeepEP's first
- * exchange between nodes, 45 and 46 of 50 GB/s on 64 H800, counts a token's own node, too, an eighth
- * of the nodes: 0.80 to 0.92. */
+ * exchange between nodes, 45 and 46 of 50 GB/s on 64 H800, counts a token's own node, too, an
+ * eighth of the nodes: 0.80 to 0.92. */
 static const double NETWORK_SHARE = 0.9;
 
 /* A token's copies for one node cross the network once: of n nodes, chosen evenly, (n - 1) *
