@@ -141,6 +141,8 @@ void split_host_intervals(struct host_activity *activity, const struct host_inte
 
         if (event->start_ns > splitting.reached_ns)
             go_on(&splitting, event->start_ns);
+        /* An event that ends before the next interval begins explains nothing of it, and
+         * neither does what lies in it. */
         if (splitting.first < intervals->count && event_end_ns(event) > splitting.next_ns[0])
             open_event(&splitting, activity, index);
     }

@@ -147,6 +147,7 @@ static void job_accounts_attribute_steps(struct account_walk *walk,
         int64_t skipped = job_accounts_smaller(step->skipped > 0 ? step->skipped : 0, step->count);
         int64_t kept_ns;
 
+        /* Rounding may have given the steps before a nanosecond too many. */
         ns = job_accounts_smaller(ns, left_ns);
         left_ns -= ns;
         kept_ns = job_accounts_share_of(ns, kept, step->count);
@@ -279,6 +280,7 @@ static void attribute_startup(struct account_walk *walk)
     }
     if (until_ns == JOB_NOT_KNOWN)
         return;
+    /* A clock that was put back: a start-up of no length, and no negative one. */
     if (until_ns < walk->at_ns)
         until_ns = walk->at_ns;
     accounts->is_startup_known = until_ns > walk->at_ns;
@@ -312,6 +314,7 @@ static void attribute_end(struct account_walk *walk, bool has_failed)
         close_untimed_interval(walk);
         return;
     }
+    /* From here on the attempt has a length from its start to its end. */
     walk->accounts->is_timed = true;
     if (!has_untimed_steps && has_failed && attempt->step_count) {
         if (attempt->end_ns > walk->at_ns)
@@ -359,6 +362,7 @@ static void job_accounts_attribute_attempt(struct attempt_accounts *accounts, co
         collect_spans(&walk, i);
         if (attempt->steps[i].end_ns == JOB_NOT_KNOWN)
             continue;
+        /* The first time that is known: what was before it has a number of steps, and no time. */
         if (walk.at_ns == JOB_NOT_KNOWN)
             walk.at_ns = attempt->steps[i].end_ns;
         close_interval(&walk, attempt->steps[i].end_ns);

@@ -222,6 +222,7 @@ void job_rates_fill(struct job_rates *rates, const struct job *job,
 
         for (size_t j = 0; j < job->attempts[i].step_count; j++) {
             const struct job_step *step = &job->attempts[i].steps[j];
+            /* Without times all steps weigh the same. */
             double each = attempt->each_ns[j] > 0 ? (double)attempt->each_ns[j] : 1.0;
             double weight = each * (double)step->count;
 

@@ -98,6 +98,7 @@ static void note_slow(struct job_step_times *times, const struct timed_entry *en
     times->slow_ns = saturated_sum(times->slow_ns, excess_ns);
     while (place > 0 && job_step_times_excess_ns(&times->slow[place - 1]) < excess_ns)
         place--;
+    /* Counted above, and less slow than all that are kept. */
     if (place == SLOW_STEPS_MAX)
         return;
     if (times->slow_count < SLOW_STEPS_MAX)

@@ -244,6 +244,8 @@ static int64_t measure_dilation(struct attempt_walk *walk, struct kept_parts *ke
     }
     kept->compared_steps += steps;
     kept->reference_ns = plus(kept->reference_ns, reference_ns);
+    /* Where recorded steps took less than those around, they are what they are: nothing is
+     * taken off them. */
     walk->sum.plain_ns = steps ? (reference_ns + (excess_ns < 0 ? excess_ns : 0)) / steps : 0;
     walk->dilation_ns =
         excess_ns > 0 ? kept_parts_smaller(at_least_zero(kept_excess_ns), kept_rest_ns) : 0;

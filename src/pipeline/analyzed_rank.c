@@ -31,6 +31,7 @@ static bool no_such_step(const struct trace *trace, const struct ledger_options 
                          "no step in '%s': no range has a name that --step-range matches, "
                          "'flopledger nsys-stats' and 'inspect' show what is there",
                          path);
+    /* Without marks the whole trace is a window, so that nothing timed is in it at all. */
     if (options->choice == WINDOW_CHOICE_AUTO || options->choice == WINDOW_CHOICE_WHOLE)
         return error_set(error, ERROR_NO_DATA,
                          "nothing to report in '%s': it holds no timed event%s", path,

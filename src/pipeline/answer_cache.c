@@ -340,6 +340,8 @@ bool answer_cache_find(struct answer_cache *cache, struct results *results, stru
         !content_hash_equals(head.key, cache->key) ||
         !are_inputs_same(&reading, head.input_count, cache, &is_news))
         return false;
+    /* Times of files changed and their content did not: noted, so that the next look need not
+     * read them. */
     if (is_news)
         write_answer(cache, reading.bytes, reading.length);
     if (!results_from_bytes(results, reading.bytes + reading.at, reading.length - reading.at)) {

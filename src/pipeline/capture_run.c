@@ -264,6 +264,8 @@ static char *make_start_folder(const char *parent)
             snprintf(ending, sizeof ending, "_%d", number);
         path = text_format("%s/%s%s", parent, stamp, ending);
         if (mkdir(path, 0777) == 0) {
+            /* The recorder runs in the program's folder, which may be another: the path must
+             * not be relative. */
             full = realpath(path, NULL);
             free(path);
             return full;

@@ -289,6 +289,7 @@ bool compare_two_runs(char **operands, const struct comparison_report *wanted, s
         return false;
     if (!print_page(&results, &wanted->page, error))
         return false;
+    /* A condition goes before damage: it is what was asked for. */
     return end_by_conditions(&check, error) && check_files_read(&runs.outcome, error);
 }
 

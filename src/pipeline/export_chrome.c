@@ -341,6 +341,7 @@ static bool write_trace(struct chrome_file *file, const struct trace *trace,
         !analyze_rank(&analyzed, trace, &plan->attribution, error))
         return false;
     export_chrome_find_place(file, trace);
+    /* One file has one head: that of the first trace. */
     file->skips_members = file->index > 0;
     if (!copy_trace_text(trace_text(trace, trace->path), &sink, &loss, error))
         return false;

@@ -111,6 +111,7 @@ static const struct file_kind *kind_of_file(const char *path, int64_t bytes)
     if (!input_stream_open(&input, path, false, NULL))
         return NULL;
     head = input_stream_peek(&input);
+    /* Marks of texts stand at the beginning; further on they may be part of anything. */
     if (head.length > HEAD_BYTES)
         head.length = HEAD_BYTES;
     if (head.length == 0)

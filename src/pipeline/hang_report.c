@@ -167,6 +167,7 @@ static void parse_dump(struct flight_dumps *dumps, struct read_dump *read, struc
                              read->path);
     if (is_taken)
         known = hash_map_find(&outcome->dump_of_rank, rank);
+    /* Two dumps of one rank are of two moments: which is meant cannot be known. */
     if (known != NO_VALUE && dumps->dumps)
         is_taken = error_set(&read->error, ERROR_INPUT,
                              "'%s': a second dump of rank %u, beside '%s': name one of them "

@@ -441,6 +441,8 @@ static bool input_files_add_folder(struct input_files *files, const char *folder
                          strerror(errno));
     if (files->count == count_before &&
         (add_newest_run(files, folder) || add_recorder_folders(files, folder))) {
+        /* What lies beside traces of a known layout is its recorder's, and no surprise to
+         * anybody. */
         files->folders_passed_over = files->passed_over = 0;
         return true;
     }

@@ -180,6 +180,7 @@ static bool read_job(struct job *job, struct results *results, const struct job_
     *reading = (struct job_reading){0};
     files.progress = progress_new("reading", -1, input->shows_progress);
     memcpy(ordered, input->paths, count * sizeof *ordered);
+    /* Rotated logs come in the order of a shell, in which the newest is the first. */
     qsort(ordered, count, sizeof *ordered, compare_rotations);
     for (size_t i = 0; i < count; i++) {
         if (read_job_read_file(&files, ordered[i], error))

@@ -248,6 +248,7 @@ static bool live_tensorboard_add_window(struct live_run *run, const char *path, 
     if (!report)
         return false;
     tensorboard_add_run(run->output, &results.ranks[0], report);
+    /* TensorBoard reads the file while it grows: what waits in a buffer is not there for it. */
     (void)fflush(run->output);
     return true;
 }
@@ -407,6 +408,7 @@ void live_tensorboard_finish(struct live_tensorboard *live)
             keep_error(live, &error);
         }
     }
+    /* Told once at the end: a full disk must not stop the training, nor fill its terminal. */
     if (live->error.class != ERROR_NONE)
         (void)fprintf(stderr, "flopledger: for TensorBoard: %s\n",
                       show_text(live->error.message).text);

@@ -120,6 +120,7 @@ static bool resolve_peak(struct model_run *run, const struct model_settings *set
     const struct device_peak *device;
     struct device_match match;
 
+    /* bf16 unless said otherwise: nearly all models of today are trained in it. */
     run->precision = peaks->has_precision ? peaks->precision : PEAK_BF16;
     run->peak =
         peaks->peaks[run->precision] > 0.0 ? peaks->peaks[run->precision] : peaks->peak_of_all;

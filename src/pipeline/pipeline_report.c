@@ -66,6 +66,7 @@ bool print_pipeline_report(const char *path, const struct pipeline_report *wante
         describe_pipeline_path(&results, &simulation, &costs, pipeline_report_rows_of(wanted->top));
     if (path_section)
         rank_add_section(&results, rank, path_section);
+    /* Behind all sections, so that what the file lacked stands with the problems of the page. */
     is_damaged = note_file_rest(&results, path, &job.rest);
     if (!print_page(&results, wanted->page, error))
         return false;

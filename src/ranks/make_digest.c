@@ -197,6 +197,7 @@ static void collect_facts(struct digest_maker *maker, const struct efficiency *e
     digest->file = digest_keep_text(digest, path_name(path));
     digest->hostname = digest_keep_text(digest, trace_text(trace, trace->facts.hostname));
     digest->device_name = digest_keep_text(digest, peaks->name ? peaks->name : "");
+    /* Of the table, as no trace tells it; 0 where the device is not known. */
     digest->link_bytes_per_second =
         peaks->device ? (int64_t)peaks->device->link_bytes_per_second : 0;
     digest->memory_bytes = -1;
@@ -243,6 +244,7 @@ static void collect_steps(struct digest_maker *maker, const struct efficiency *e
     digest->step_count = ledger->step_count;
     for (uint32_t i = 0; i < ledger->step_count; i++) {
         const struct step_ledger *from = &ledger->steps[i];
+        /* Executed FLOPs: imbalance between ranks is of what they do, recomputation included. */
         double flops = efficiency->steps ? efficiency->steps[i].flops.executed : 0;
         struct digest_step *to = &digest->steps[i];
 

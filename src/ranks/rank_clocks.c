@@ -149,6 +149,7 @@ static void compare_with_all(struct aligner *aligner)
         if (!reports_time(aligner, join))
             continue;
         count = aligned_ends(aligner, join);
+        /* With one known clock there is nothing to compare it with. */
         if (count < 2)
             continue;
         middle_ns = percentile_of(aligner->ends_ns, count, 50);
@@ -290,6 +291,7 @@ void align_clocks(struct rank_clocks *clocks, const struct rank_digest *const *d
         refine(&aligner, digest_count);
     measure_residuals(&aligner);
     clocks->aligned = measure_skew(&aligner);
+    /* Before and after: a reader sees whether the recorder's clocks were good already. */
     clocks->as_recorded = measure_recorded_skew(&aligner, digest_count);
     free(aligner.differences);
     free(aligner.ends_ns);

@@ -80,6 +80,7 @@ static bool parse_part(struct rank_layout *layout, const char *text, size_t leng
     if (!isdigit((unsigned char)*number))
         return false;
     value = strtol(number, &end, 10);
+    /* A zero would be a job without ranks. */
     if (end != text + length || value < 1 || value > SIZE_MAX_OF_AXIS)
         return false;
     *size = (int32_t)value;

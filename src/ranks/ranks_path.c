@@ -105,6 +105,8 @@ void find_ranks_path(struct ranks_path *path, const struct all_ranks *run)
     for (; places_left > 0; places_left--) {
         const struct digest_chain *chain = &run->ranks[place.rank].digest->chains[place.chain];
 
+        /* Set before each look, so that where the walk breaks off the rank is named that has
+         * no more to tell. */
         path->lacking = place.rank;
         if (chain->call == CHAIN_NOT_KNOWN)
             return;

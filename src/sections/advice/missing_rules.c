@@ -125,6 +125,7 @@ bool check_device_unused(struct advice_case *advice, struct advice_claim *claim)
             name = trace_text(trace, trace->devices[i].name);
     for (uint32_t i = 0; i < trace->host_count; i++)
         calls += trace->host[i].kind == EVENT_RUNTIME_CALL;
+    /* A recorder that lists no device, or no calls, may just not have looked. */
     if (!name || calls == 0)
         return false;
     claim->comes_first = true;

@@ -61,6 +61,8 @@ static bool claim_single_kernels(struct advice_case *advice, struct advice_claim
         if (advice->ledger->classes[i] != KERNEL_OPTIMIZER ||
             !is_chosen_device_event(&finder, advice->trace, i))
             continue;
+        /* Kernels of many tensors are as they should be; they only count against the others,
+         * below. */
         if (is_batched_optimizer(&kernels, &operators, advice->trace, i)) {
             batched++;
             continue;
@@ -142,6 +144,8 @@ static void count_operators(const struct trace *trace, const struct optimizer_in
         if (op->kind != EVENT_OPERATOR || op->start_ns < reached_ns)
             continue;
         reached_ns = event_end_ns(op);
+        /* What is no operator of aten has its tensors in one call, as fused optimizers of
+         * libraries do. */
         if (!has_prefix(name, "aten::") || strstr(name, "_foreach_") || strstr(name, "_fused_")) {
             work->batched++;
             continue;

@@ -140,6 +140,8 @@ bool check_shared_machine(struct advice_case *advice, struct advice_claim *claim
         if (!time)
             continue;
         claim->step_ns[i] = waited_ns(time);
+        /* Below zero where the recorder could not tell: left out of the sums, which are
+         * evidence and no cost. */
         switches += time->involuntary_switches > 0 ? time->involuntary_switches : 0;
         process_ns += time->process_waited_ns > 0 ? time->process_waited_ns : 0;
     }

@@ -34,6 +34,7 @@ static int64_t program_end_ns(const struct trace *trace, const struct step_windo
         if (event_end_ns(event) > end_ns)
             end_ns = event_end_ns(event);
     }
+    /* Work of the device that still runs is the program's own, however late it ends. */
     for (uint32_t i = 0; i < trace->device_count; i++) {
         if (event_end_ns(&trace->device[i]) > end_ns)
             end_ns = event_end_ns(&trace->device[i]);

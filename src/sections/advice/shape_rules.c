@@ -94,6 +94,8 @@ static bool describe_product(const struct advice_case *advice, const struct matr
                                 .shapes = trace_text(trace, detail->input_shapes),
                                 .types = trace_text(trace, detail->input_types)};
 
+    /* Only matmuls with shapes and counted FLOPs, in a format that has units of its own, have
+     * peers to be compared with. */
     if (!call->is_matrix || call->longest == NO_EVENT || call->matmul_cost->flops.executed <= 0 ||
         call->kernel_ns <= 0 || !is_on_units(call->precision) || !detail->input_shapes ||
         advice->ledger->classes[call->longest] != KERNEL_MATMUL || !op_call_parse(parsed, &text))
@@ -239,6 +241,7 @@ bool check_misaligned_shapes(struct advice_case *advice, struct advice_claim *cl
         const struct product *product = &all.products[i];
         double loss_ns = (double)product->call->kernel_ns - peer_time_ns(&all, product);
 
+        /* One that is as fast as its aligned peers loses nothing by its size. */
         if (product->is_aligned || product->step == NO_STEP || loss_ns < 1 ||
             is_of_attention(advice, product))
             continue;

@@ -319,6 +319,7 @@ static struct copy_sum longest_copies(const struct advice_case *advice)
         place = hash_map_add(&by_name, advice->trace->device[i].name, (uint32_t)by_name.count);
         sums[place].name = i;
         transfer_add_copy(advice, &sums[place], i, 0);
+        /* Sums only grow, so that the largest is known as soon as it is made. */
         if (sums[place].duration_ns > longest.duration_ns)
             longest = sums[place];
     }

@@ -332,6 +332,7 @@ static void cost_by_replay(struct advice_case *advice, struct advice_claim *clai
             cost_ns = wait_share_of(cost_ns, gain_ns, blamed_ns);
         else if (gain_ns >= 0)
             cost_ns += wait_share_of(grown_ns, room[i], room_ns);
+        /* Never below what is idle inside the calls themselves. */
         claim->step_ns[i] = cost_ns > step->account_ns[ACCOUNT_IDLE_SYNC]
                                 ? cost_ns
                                 : step->account_ns[ACCOUNT_IDLE_SYNC];
@@ -390,6 +391,7 @@ bool check_synchronisation(struct advice_case *advice, struct advice_claim *clai
     if (calls.site_count == 0)
         return false;
     operation = calls.sites[0].site.operation;
+    /* A call without an operator around it is named by itself. */
     if (!operation)
         operation = trace_text(advice->trace, advice->trace->host[calls.sites[0].site.event].name);
     claim->try_this = text_by_prefix(operation, sync_advice);

@@ -159,6 +159,8 @@ const char *comparison_headline(struct results *results, const struct run_compar
                               times, largest_part(results, comparison));
     case CHANGE_SAME:
     case CHANGE_NOISE:
+        /* "Not significant" with few steps may only mean too few: how many would tell is said
+         * instead. */
         more = steps_that_would_tell(comparison, step);
         if (more > 0)
             return results_format(results,

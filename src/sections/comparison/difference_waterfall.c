@@ -47,6 +47,7 @@ static struct changed_alike measure_changed_alike(const struct run_comparison *c
     double a = 0, b = 0, along = 0;
 
     for (uint32_t i = first; i < end; i++) {
+        /* What only one run has cannot have changed alike. */
         if (is_in_both(&comparison->changes[i])) {
             a += comparison->changes[i].mean_a;
             b += comparison->changes[i].mean_b;

@@ -124,6 +124,7 @@ static void add_facts_of_step(struct run_profile *profile, const struct profile_
         profile_trace_add_flops(profile, "recomputed_flops", "recomputed FLOPs",
                                 efficiency->flops.recomputed, row);
     }
+    /* A CPU has no communication or copies beside its operators. */
     if (source->ledger->is_cpu_only)
         return;
     profile_trace_add_time(profile, "communication_in_all", "communication, hidden or not",

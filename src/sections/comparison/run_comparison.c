@@ -76,6 +76,7 @@ struct step_sample measure_step_sample(const double *values, size_t count)
         winsorized[i] = fmin(fmax(values[i], sorted[cut]), sorted[count - 1 - cut]);
     mean = step_noise_mean_of(winsorized, count);
     squares = squares_around(winsorized, count, mean);
+    /* One step that is kept has a mean, and no error. */
     if (kept > 1) {
         alike = resemblance(winsorized, count, mean, squares);
         steps = (double)kept * (1 - alike) / (1 + alike);
@@ -402,6 +403,7 @@ static uint32_t collect_changes(struct run_comparison *comparison)
     for (uint32_t i = 0; i < b->count; i++) {
         const struct measure *one = &b->measures[i];
 
+        /* Those that both have came with A. */
         if (!profile_find(a, one->kind, one->name, one->detail) &&
             is_comparable(comparison, NULL, one))
             comparison->changes[count++] = run_comparison_change_of(comparison, NULL, one, room);

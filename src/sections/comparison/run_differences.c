@@ -212,6 +212,7 @@ static bool warn_of_compiler(const struct runs_table *runs, const struct run_com
         return false;
     compiled = comparison->a->is_compiled ? comparison->a : comparison->b;
     plain = compiled == comparison->a ? comparison->b : comparison->a;
+    /* Two models, one of them compiled, differ by more than the compiler. */
     if (!is_same_model(plain, compiled))
         return false;
     same = plain->parameters >= 0 && compiled->parameters >= 0
