@@ -59,8 +59,7 @@ static size_t unescaped_length(const char *text, size_t length)
     return at;
 }
 
-/* Bytes above 0x7f are copied as they are: names that are no UTF-8 are counted where they are
- * stored. */
+/* Bytes above 0x7f are copied as they are: names that are no UTF-8 are counted when stored. */
 static void append_quoted(struct perfetto_reading *reading, struct proto_bytes text)
 {
     char escape[8];
@@ -82,8 +81,7 @@ static void append_quoted(struct perfetto_reading *reading, struct proto_bytes t
     append_text(reading, "\"");
 }
 
-/* By hand: nearly each argument has a number, and snprintf would parse its format for each of
- * them. */
+/* By hand: nearly each argument has a number, and snprintf would parse its format each time. */
 static void append_natural(struct perfetto_reading *reading, uint64_t number)
 {
     char digits[NUMBER_BYTES_MAX];
@@ -182,8 +180,7 @@ struct open_value {
     bool has_members;
 };
 
-/* Opens what the annotation holds, or appends it where it holds no others. True where it is open.
- */
+/* Opens what the annotation holds, or appends it where it holds no others. True: it is open. */
 static bool append_value(struct perfetto_reading *reading, const struct perfetto_sequence *sequence,
                          struct proto_bytes message, struct open_value *open)
 {
@@ -216,8 +213,7 @@ static bool next_member(struct open_value *open, struct proto_field *member)
     return false;
 }
 
-/* Without recursion, on a stack of NESTING_MAX: what lies deeper is null, so no file can make
- * it overflow. */
+/* Without recursion, on a stack of NESTING_MAX that no file overflows: what lies deeper is null. */
 static void append_annotation(struct perfetto_reading *reading,
                               const struct perfetto_sequence *sequence, struct proto_bytes message)
 {
@@ -255,8 +251,7 @@ static const struct perfetto_track *parent_of(const struct perfetto_state *state
     return index == NO_VALUE ? NULL : &state->tracks[index];
 }
 
-/* The process around the track; NULL where none is said. PARENTS_MAX steps: tracks may name each
- * other in a circle. */
+/* NULL where no process is said. PARENTS_MAX steps: tracks may name each other in a circle. */
 static const struct perfetto_track *process_of(const struct perfetto_state *state,
                                                const struct perfetto_track *track)
 {
@@ -268,8 +263,7 @@ static const struct perfetto_track *process_of(const struct perfetto_state *stat
     return NULL;
 }
 
-/* A track of neither a thread nor a process is called by its parent's name, which is how
- * writers with tracks of their own group streams. */
+/* A track of neither thread nor process has its parent's name: so writers group their streams. */
 static void append_track(struct perfetto_reading *reading, uint32_t index)
 {
     const struct perfetto_track *track = &reading->state.tracks[index];
