@@ -56,11 +56,14 @@ def attack(log: Path) -> Counts:
 
 
 def attach(log: Path) -> Counts:
-    """With --long some hundred cycles in place of a few."""
+    """With --long hundreds of cycles in place of a few, either side killed at each call, and the instructions of a step."""
     flags = [word for word in ("--long",) if word in sys.argv]
     counts = script("tests/python/test_attach.py", PROGRAM)(log)
     counts = counts.plus(script("tests/python/test_triggers.py", PROGRAM, *flags)(log))
     counts = counts.plus(script("tests/python/test_live_ranks.py", PROGRAM, *flags)(log))
+    if flags:
+        words = ("--cycles", "300", "--count")
+        counts = counts.plus(script("tests/python/attach_cycles.py", PROGRAM, *words)(log))
     return counts.plus(script("tests/python/test_attach_inside.py", PROGRAM, *flags)(log))
 
 
