@@ -296,7 +296,6 @@ struct track_event {
     uint64_t track;
     struct proto_bytes name;
     struct proto_bytes category;
-    bool has_arguments;
     bool is_translated;  /* work of a device in the words of another writer */
     uint64_t flow;       /* 0: none */
     uint64_t submission; /* the stage that the call submits; 0: none */
@@ -405,8 +404,6 @@ static struct track_event track_event_of(const struct perfetto_reading *reading,
             event.name = perfetto_known_text(
                 &reading->state,
                 perfetto_interned_name(sequence, INTERNED_EVENT_NAME, field.value));
-        else if (field.number == 4)
-            event.has_arguments = true;
         else if (field.number == 3)
             read_categories(&event, reading, sequence, &field);
         else if (proto_is(&field, 22, PROTO_LENGTH))
@@ -458,7 +455,7 @@ static void append_arguments(struct perfetto_reading *reading, const struct trac
     struct proto_field field;
     bool is_first = true;
 
-    append_text(reading, "\"args\": {");
+    append_text(reading, ", \"args\": {");
     while (proto_next(&walk, &field)) {
         if (!proto_is(&field, 4, PROTO_LENGTH))
             continue;
@@ -474,23 +471,15 @@ static void append_arguments(struct perfetto_reading *reading, const struct trac
     append_text(reading, "}");
 }
 
-/* The text is an event. False where what its arguments hold is no JSON. */
-static bool scan_text(struct perfetto_reading *reading, struct torch_event *text)
+/* The event as torch.profiler would write it. False where what its arguments hold is no JSON.
+ * The event becomes the JSON that torch.profiler would write, and is read by that reader's own
+ * code: arguments then mean the same in both forms, and no rule is there twice. It costs a copy
+ * of the text. */
+static bool scan_as_json(struct perfetto_reading *reading, const struct track_event *event,
+                         const struct perfetto_sequence *sequence, struct proto_bytes message,
+                         struct torch_event *text)
 {
     struct json_scan scan = {0};
-
-    memset(reading->text + reading->text_length, 0, INPUT_PADDING);
-    scan.limit = reading->text + reading->text_length;
-    return torch_event_scan(&scan, reading->text, text) != NULL;
-}
-
-/* The event as torch.profiler would write it, read by that reader's own code: what it says then
- * means the same in both forms, and no rule is there twice. It costs a copy of the text, so that
- * this is for what is rare: instants, names that JSON escapes, tracks that no process has. */
-static bool scan_whole_text(struct perfetto_reading *reading, const struct track_event *event,
-                            const struct perfetto_sequence *sequence, struct proto_bytes message,
-                            struct torch_event *text)
-{
     uint32_t track = perfetto_track_of(&reading->state, event->track);
 
     reading->text_length = 0;
@@ -502,91 +491,11 @@ static bool scan_whole_text(struct perfetto_reading *reading, const struct track
         append_quoted(reading, event->category);
     }
     append_track(reading, track);
-    append_text(reading, ", ");
     append_arguments(reading, event, sequence, message);
     append_text(reading, "}");
-    return scan_text(reading, text);
-}
-
-/* The text stands in JSON as it is: read back from there, it would be the same bytes. An empty one
- * may lie nowhere, and goes the long way. */
-static bool needs_no_escape(struct proto_bytes text)
-{
-    return text.length > 0 && unescaped_length(text.at, text.length) == text.length;
-}
-
-static struct json_slice plain_slice(struct proto_bytes text)
-{
-    return (struct json_slice){text.at, (uint32_t)text.length, true, false};
-}
-
-/* The track's place in its process, which a later description of either may change. Kept with the
- * track: events of host and device come by turns, and digits cost more than looking whether the
- * numbers are the same. */
-static const struct perfetto_place *track_place_of(struct perfetto_reading *reading,
-                                                   struct perfetto_track *track, int64_t process)
-{
-    struct perfetto_place *place = &track->place;
-
-    if (!place->length || place->process != process || place->thread != track->tid) {
-        reading->text_length = 0;
-        append_integer(reading, process);
-        place->process_length = (uint8_t)reading->text_length;
-        append_integer(reading, track->tid);
-        place->length = (uint8_t)reading->text_length;
-        memcpy(place->digits, reading->text, place->length);
-        place->process = process;
-        place->thread = track->tid;
-    }
-    return place;
-}
-
-/* Most begins need no text but for their arguments: what would be read from it is here already.
- * False where the arguments hold what is no JSON, as in scan_whole_text. */
-static bool scan_begin(struct perfetto_reading *reading, const struct track_event *event,
-                       const struct perfetto_sequence *sequence, struct proto_bytes message,
-                       struct torch_event *text)
-{
-    uint32_t index = perfetto_track_of(&reading->state, event->track); /* may move the tracks */
-    struct perfetto_track *track = &reading->state.tracks[index];
-    const struct perfetto_track *process = process_of(&reading->state, track);
-    const struct perfetto_place *place;
-    struct proto_bytes thread = perfetto_known_text(&reading->state, track->name);
-    bool is_thread = track->has_thread;
-
-    if (!process || !needs_no_escape(event->name) ||
-        (event->category.length && !needs_no_escape(event->category)) ||
-        (!is_thread && !needs_no_escape(thread)))
-        return scan_whole_text(reading, event, sequence, message, text);
-    place = track_place_of(reading, track, process->pid);
-    torch_event_clear(text);
-    if (event->has_arguments || event->is_translated) {
-        reading->text_length = 0;
-        append_text(reading, "{");
-        append_arguments(reading, event, sequence, message);
-        append_text(reading, "}");
-        if (!scan_text(reading, text))
-            return false;
-    }
-    text->phase = 'B';
-    text->name = plain_slice(event->name);
-    text->category = plain_slice(event->category);
-    text->pid = (struct json_slice){place->digits, place->process_length, false, false};
-    text->tid = (struct json_slice){place->digits + place->process_length,
-                                    place->length - (uint32_t)place->process_length, false, false};
-    if (!is_thread)
-        text->tid = plain_slice(thread);
-    text->has |= HAS_PHASE | HAS_NAME | HAS_PID | HAS_TID;
-    text->has |= event->category.length ? HAS_CATEGORY : 0;
-    return true;
-}
-
-static bool scan_as_json(struct perfetto_reading *reading, const struct track_event *event,
-                         const struct perfetto_sequence *sequence, struct proto_bytes message,
-                         struct torch_event *text)
-{
-    return event->type == TYPE_BEGIN ? scan_begin(reading, event, sequence, message, text)
-                                     : scan_whole_text(reading, event, sequence, message, text);
+    memset(reading->text + reading->text_length, 0, INPUT_PADDING);
+    scan.limit = reading->text + reading->text_length;
+    return torch_event_scan(&scan, reading->text, text) != NULL;
 }
 
 /* Whether a track's halves are in the order of time is noted as they come: only those that are

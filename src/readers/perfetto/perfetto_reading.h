@@ -48,15 +48,6 @@ struct perfetto_clock {
     bool is_known; /* has an offset */
 };
 
-/* The numbers of a process and of a thread as text, one behind the other. */
-struct perfetto_place {
-    int64_t process;
-    int64_t thread;
-    uint8_t process_length;
-    uint8_t length; /* of both; 0: not made yet */
-    char digits[40];
-};
-
 /* Texts are strings of perfetto_state.texts; 0: none. */
 struct perfetto_track {
     uint64_t id;
@@ -73,7 +64,6 @@ struct perfetto_track {
     bool has_ends;
     bool is_ours;         /* made by `flopledger export perfetto`: nothing that was recorded */
     bool is_begins_first; /* no begin behind the first end */
-    struct perfetto_place place;
 };
 
 /* Zeroed is empty. */
