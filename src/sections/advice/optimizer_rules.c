@@ -114,6 +114,9 @@ struct optimizer_work {
     int64_t total_ns;
 };
 
+/* An optimizer goes over its tensors in a handful of operators, so that a short list searched
+ * from its start will do. The longest pass is sought among the names that came first, should
+ * there ever be more of them. */
 static void add_pass(struct optimizer_work *work, const struct event *op)
 {
     uint32_t at = 0;

@@ -4,6 +4,9 @@
 #include "base/text/format.h"
 #include "sections/advice/claim.h"
 
+/* NULL wherever the recorder noted nothing of this very step: a window that is the whole
+ * recording has no step's number to ask for, and a time of no length or without the thread's
+ * own clock would make a share of nothing. */
 static const struct processor_time *time_of_step(const struct advice_case *advice, uint32_t index)
 {
     const struct ledger *ledger = advice->ledger;

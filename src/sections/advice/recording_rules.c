@@ -56,6 +56,8 @@ bool check_step_outliers(struct advice_case *advice, struct advice_claim *claim)
     return worst != NO_STEP;
 }
 
+/* No cost is told: a short recording loses no time, it only makes all other figures less sure.
+ * Without marks that is the finding; how many steps there were cannot be asked then. */
 bool check_short_recording(struct advice_case *advice, struct advice_claim *claim)
 {
     const struct ledger *ledger = advice->ledger;

@@ -176,6 +176,9 @@ static bool is_pageable(const char *name)
     return strstr(name, "(Pageable ->") || strstr(name, "-> Pageable)");
 }
 
+/* Bytes and the time of copies whose bytes are known are summed together, so that a rate never
+ * divides the bytes of some by the time of all. The example is the copy that delays most, not
+ * the longest: what hides behind kernels is no one's trouble. */
 static void transfer_add_copy(const struct advice_case *advice, struct copy_sum *sum,
                               uint32_t index, int64_t exposed_ns)
 {

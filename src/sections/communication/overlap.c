@@ -71,6 +71,8 @@ static void overlap_add_times(struct overlap_times *sum, const struct overlap_ti
     sum->hidden_copy_ns += step->hidden_copy_ns;
 }
 
+/* A kind of work that does not occur gets no rows: a fraction of nothing hidden is no figure,
+ * and "0 %" would read like a fault. */
 static void overlap_add_numbers(struct results *results, struct section *section,
                                 const struct overlap_times *all)
 {

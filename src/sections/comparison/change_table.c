@@ -22,6 +22,8 @@ enum change_column {
     COLUMN_COUNT,
 };
 
+/* All columns are always there, so that programs find them; only what people see differs:
+ * calls and shapes have the priority of programs where a kind of measure has none of them. */
 struct table *add_change_table(struct results *results, struct section *section, const char *key,
                                const char *title, const struct change_columns *columns)
 {
@@ -47,6 +49,8 @@ struct table *add_change_table(struct results *results, struct section *section,
     return section_add_table(results, section, key, title, all, COLUMN_COUNT);
 }
 
+/* A mean of nanoseconds or bytes is rounded to whole ones, as a value of these units is an
+ * integer; means of all other units keep their fraction, counts too (2.5 launches a step). */
 struct value mean_as_value(const struct measure *measure, double mean)
 {
     switch (measure->unit) {
@@ -188,6 +192,9 @@ static bool is_in_table(const struct kind_table *of, const struct change *change
            (of->unit == UNIT_NONE || of->unit == change_measure(change)->unit);
 }
 
+/* Counted before the table is made: an empty table would stand in the report with its title
+ * alone. The changes of a kind lie together and are sorted, hence the first rows are those to
+ * show. */
 static void add_kind_table(struct results *results, struct section *section,
                            const struct run_comparison *comparison,
                            const struct comparison_view *view, const struct kind_table *of)

@@ -143,6 +143,8 @@ static const char *needs_of(const struct run_profile *run, const struct subject 
 
 /* ---- names ---- */
 
+/* A name that is in neither run is an error of usage, never a condition that is met: a gate
+ * that watches a misspelled name would pass for ever. */
 static bool no_such_name(const struct condition *condition, struct error *error)
 {
     return error_set(
@@ -185,6 +187,8 @@ static void read_values(struct subject_values *values, const struct run_comparis
     condition_decide_sum_rows(values->b, &values->mean_b, &values->unit, b, subject);
 }
 
+/* A relative limit fits every unit, as it is a share of A's own value. Counts and FLOPs are
+ * the only units for which a bare number may stand. */
 static bool check_unit(const struct condition *condition, const struct subject_values *values,
                        struct error *error)
 {
@@ -221,6 +225,8 @@ static double observed(const struct condition *condition, const struct subject_v
 
 /* ---- words ---- */
 
+/* In the words of reports, so that what a gate prints can be found again there. Units that no
+ * condition can have (rates, texts) fall through to the plain number. */
 static const char *value_in_words(struct results *results, enum unit unit, double value)
 {
     struct short_text text;

@@ -84,6 +84,9 @@ static bool parse_limit(struct condition *condition, const char *text, struct er
     return parse_unit(condition, end, has_sign, error);
 }
 
+/* The comparison is looked for first and the name is what lies before it: names of kernels may
+ * hold nearly any character. Spaces around it are the shell's or the user's habit and mean
+ * nothing. */
 bool condition_parse(struct condition *condition, const char *text, struct error *error)
 {
     const char *comparison = find_comparison(text);

@@ -27,6 +27,8 @@ static void add_unknown(struct results *results, struct section *section,
                                                                       : "of B"});
 }
 
+/* What is not known in one run is told before the changes: a row that is missing without a
+ * word would read as "did not change". */
 static struct section *describe_work(struct results *results,
                                      const struct run_comparison *comparison,
                                      const struct comparison_view *view)
@@ -46,6 +48,8 @@ static struct section *describe_work(struct results *results,
     return section->table_count > 0 || section->number_count > 0 ? section : NULL;
 }
 
+/* Three tables of one subject: by device time, by host time, and products by size. Where none
+ * has a row (a trace without operators) the section goes as a whole. */
 static struct section *describe_operators(struct results *results,
                                           const struct run_comparison *comparison,
                                           const struct comparison_view *view)
@@ -62,6 +66,8 @@ static struct section *describe_operators(struct results *results,
     return section->table_count > 0 ? section : NULL;
 }
 
+/* Host time stands for the module only where neither run has a device: with one of them on a
+ * device the two times would measure different things. */
 static struct section *describe_modules(struct results *results,
                                         const struct run_comparison *comparison,
                                         const struct comparison_view *view)
@@ -79,6 +85,8 @@ static struct section *describe_modules(struct results *results,
     return section->table_count > 0 || section->number_count > 0 ? section : NULL;
 }
 
+/* A recording without memory says so with what it needs; the section goes only where neither a
+ * table nor such a word is in it. */
 static struct section *comparison_describe_memory(struct results *results,
                                                   const struct run_comparison *comparison,
                                                   const struct comparison_view *view)

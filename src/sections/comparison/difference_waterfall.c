@@ -115,6 +115,8 @@ static int compare_account_changes(const void *a, const void *b)
 
 enum { LABEL, TIME_A, TIME_B, CHANGE, SHARE, VERDICT, FROM, TO, CHANCE, RATE, KEY, COLUMNS };
 
+/* "from" and "step so far" are the ends of a bar that floats: each account begins where the
+ * one before ended, so that a chart needs no sums of its own. */
 static struct table *add_waterfall_table(struct results *results, struct section *section)
 {
     static const struct column columns[COLUMNS] = {
@@ -230,6 +232,8 @@ static void add_waterfall(struct results *results, struct section *section,
     fall.table->note = "Every nanosecond of the difference is in exactly one account.";
 }
 
+/* The bounds are of the same test as the verdict. With one step in a run there is no spread to
+ * measure noise by, and it says so instead of telling a chance. */
 static void difference_waterfall_add_numbers(struct results *results, struct section *section,
                                              const struct run_comparison *comparison)
 {
@@ -292,6 +296,8 @@ static void add_alike(struct results *results, struct section *section,
         "two runs by turns");
 }
 
+/* The whole first, then whether the runs can be compared at all, then the accounts, and at
+ * last the groups of accounts, which repeat the same sum more coarsely. */
 struct section *describe_difference(struct results *results,
                                     const struct run_comparison *comparison,
                                     const struct comparison_view *view)

@@ -119,6 +119,8 @@ static void add_members(struct results *results, struct table *table,
                            (struct change_label){NULL, 1});
 }
 
+/* Kernels that only one run has are no changes one by one: "gone" and "new" of a renamed
+ * kernel say nothing. They stand as one row of their operator, whose difference is the change. */
 static void kernel_changes_add_row(struct results *results, struct table *table,
                                    const struct run_comparison *comparison,
                                    const struct change *change)
@@ -134,6 +136,9 @@ static void kernel_changes_add_row(struct results *results, struct table *table,
         add_members(results, table, comparison, change);
 }
 
+/* The classes come first: they have a partner in the other run whatever the kernels are
+ * called. The rows by name are sorted before they are cut, since renamed and kept ones share
+ * one table. */
 struct section *describe_kernel_changes(struct results *results,
                                         const struct run_comparison *comparison,
                                         const struct comparison_view *view)

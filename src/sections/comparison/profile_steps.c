@@ -51,6 +51,8 @@ static int64_t profile_trace_whole_ns(const struct step_ledger *step)
     return step->window.end_ns - step->window.start_ns;
 }
 
+/* Every account gets a measure, zero or not: a waterfall needs all of both runs to add up. A
+ * group's value is summed from its accounts here, hence the two can never disagree. */
 static void profile_trace_add_accounts(struct run_profile *profile, const struct step_ledger *step,
                                        uint32_t row)
 {
@@ -135,6 +137,8 @@ static void add_facts_of_step(struct run_profile *profile, const struct profile_
     profile_trace_add_time(profile, "tail", "idle at the end of the step", step->tail_ns, row);
 }
 
+/* A batch that the recorder did not note stays out: zero samples would make a throughput of 0,
+ * and a step without the value counts as one where it is not known. */
 static void profile_trace_add_batch(struct run_profile *profile,
                                     const struct profile_source *source,
                                     const struct step_ledger *step, uint32_t row)
@@ -194,6 +198,8 @@ static const char *needs_memory_of(struct run_profile *profile, const struct tra
     return profile_text(profile, text);
 }
 
+/* Each "needs" is a reason why a figure is missing, kept beside the figures: a comparison is
+ * made from profiles alone, when the traces are long closed. */
 static void profile_trace_take_facts(struct run_profile *profile,
                                      const struct profile_source *source)
 {

@@ -87,6 +87,8 @@ static void set_bytes(struct run_profile *profile, const char *name, const char 
     measure->values[row] = bytes;
 }
 
+/* What makes up the peak is taken at the moment of that step's own peak, so that its kinds add
+ * up to it; peaks of each kind alone would not, as they are at different moments. */
 void profile_memory(struct run_profile *profile, const struct profile_source *source)
 {
     for (uint32_t row = 0; row < profile->step_count; row++) {
@@ -177,6 +179,8 @@ static void profile_work_add_operator(struct work_walk *walk, uint32_t device_ev
     profile_work_add_call(walk, measure, row, trace->device[device_event].duration_ns);
 }
 
+/* The first operator that launched the name is its owner: only names that the other run lacks
+ * are joined by owner, and one owner is enough to find their like. */
 static void profile_work_add_kernel(struct work_walk *walk, uint32_t index, uint32_t row,
                                     uint8_t class)
 {

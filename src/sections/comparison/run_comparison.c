@@ -570,6 +570,8 @@ bool change_is_significant(const struct change *change)
     return change->verdict >= CHANGE_LESS;
 }
 
+/* "small" is a change that is surely there and too small to matter; "within noise" is one of
+ * which not even its sign is sure. */
 const char *change_verdict_text(enum change_verdict verdict)
 {
     static const char *const texts[] = {

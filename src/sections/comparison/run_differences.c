@@ -69,6 +69,9 @@ static struct value parameters_of(const struct run_profile *run)
     return run->parameters >= 0 ? value_count(run->parameters) : value_not_known(run->needs_model);
 }
 
+/* What is not known stays as such on its side instead of the row going: a version that only
+ * one trace tells may still be the difference. Parameters and torch.compile are left out where
+ * neither run has any. */
 static void run_differences_add_rows(const struct runs_table *runs, const struct run_profile *a,
                                      const struct run_profile *b)
 {

@@ -213,6 +213,8 @@ static struct finding stuck_finding(struct results *results, const struct flight
     };
 }
 
+/* A rank that stopped and one without a dump are told by one sentence: for those that wait
+ * both are the same, a rank that never comes. */
 struct finding flight_cause_finding(struct results *results, const struct flight_view *view,
                                     const struct flight_cause *cause)
 {
@@ -259,6 +261,8 @@ static const char *difference_text(struct results *results, const struct flight_
                           (long long)mismatch->sent, (long long)mismatch->received);
 }
 
+/* What follows tells what went wrong: calls that line up again one place off are a call too
+ * few or too many, two that changed places an order that depends on the rank. */
 static const char *shift_text(enum flight_shift shift)
 {
     switch (shift) {

@@ -108,6 +108,8 @@ static void add_file_numbers(struct results *results, struct section *section,
     }
 }
 
+/* Rank and world size are numbers and have no text to be empty, so that they are asked for
+ * their sign: 0 is a rank, and -1 is one that the file does not tell. */
 static void add_run_facts(struct results *results, struct section *section,
                           const struct trace *trace)
 {
@@ -196,6 +198,8 @@ static void add_oddities(struct results *results, struct section *section,
     COLUMN("name", "part of the file", UNIT_TEXT, 0, BAR_NONE, value_text(name)) \
     COLUMN("count", "records in it", UNIT_COUNT, 0, BAR_NONE, value_count(read->unused[i].count))
 
+/* Names of what is not used are listed up to a limit, the rest is counted: a user sees what a
+ * figure is not made of, whatever a newer profiler writes. */
 static void add_unused_parts(struct results *results, struct section *section,
                              const struct read_account *read)
 {
@@ -215,6 +219,8 @@ static void add_unused_parts(struct results *results, struct section *section,
                                      format_count(read->unused_more).text);
 }
 
+/* A file without an event is readable and still of no use: that is said here, before what is
+ * wrong with it in detail. */
 struct section *describe_file(struct results *results, const struct trace *trace,
                               struct recorded_time time)
 {
@@ -230,6 +236,8 @@ struct section *describe_file(struct results *results, const struct trace *trace
     return section;
 }
 
+/* The letters of the Chrome trace format. Instants have three: "i", the older "I", and "R",
+ * the mark of a navigation. */
 static const char *phase_title(char phase)
 {
     switch (phase) {

@@ -77,6 +77,8 @@ static struct track_summary *summarise_tracks(const struct trace *trace)
     return summaries;
 }
 
+/* The stream's number is preferred on a device: names of device rows differ between profilers.
+ * A name without its process would be ambiguous, since workers of a loader are called alike. */
 static const char *track_title(struct results *results, const struct trace *trace,
                                const struct track *track)
 {

@@ -105,6 +105,8 @@ static void ettr_attempts_fill_row(const struct ettr_page *page, struct value *c
         value_text(results_text(page->results, page->job->sources[attempt->source].name));
 }
 
+/* Times are said to be UTC only where all files with times tell their zone: else they stand as
+ * written, and of which zone they are nobody can say. */
 struct section *describe_attempts(const struct ettr_page *page)
 {
     struct section *section = section_new(page->results, "job_attempts", "Attempts",

@@ -28,6 +28,8 @@ static void add_count(const struct ettr_page *page, struct section *section, con
                        (struct number){.key = key, .title = title, .value = value});
 }
 
+/* What the diary does not tell of an incident is an empty cell: a diary is written by people,
+ * and most entries tell only some of it. */
 static void ettr_diary_fill_row(const struct ettr_page *page, struct value *cells,
                                 const struct job_incident *incident)
 {
@@ -41,6 +43,8 @@ static void ettr_diary_fill_row(const struct ettr_page *page, struct value *cell
         cells[COLUMN_LOST] = value_time_ns(incident->lost_ns);
 }
 
+/* Each is counted by itself, as an entry may tell a restart without its loss, or a loss
+ * without a restart. */
 static struct diary_sums sums_of(const struct job *job)
 {
     struct diary_sums sums = {0};

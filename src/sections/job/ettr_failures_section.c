@@ -26,6 +26,9 @@ static struct value length_value(int64_t ns, const char *needs)
     return ns > 0 ? value_time_ns(ns) : value_not_known(needs);
 }
 
+/* Time between interruptions is time alive by their number, the usual estimate of a constant
+ * rate; without an interruption there is no estimate and no row. What is missing names the
+ * log's part that would tell it. */
 static void add_observed(const struct ettr_page *page, struct section *section)
 {
     const struct job_failures *failures = page->failures;

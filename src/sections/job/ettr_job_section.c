@@ -240,6 +240,8 @@ static struct value devices_value(const struct ettr_page *page)
                                      format_count(most).text));
 }
 
+/* From the first start to the last attempt's end. The end counts only where that attempt is
+ * timed, and an end before the start (clocks of two machines) gives no length. */
 static void add_span_of_time(const struct ettr_page *page, struct section *section)
 {
     const struct job *job = page->job;

@@ -240,6 +240,8 @@ static void ettr_kept_add(const struct ettr_page *page, struct section *section,
     section_add_number(page->results, section, number);
 }
 
+/* How much of the kept time the traces cover comes before what they show: a share of few steps
+ * scaled to all is worth as much as these steps are alike. */
 static void add_traced_part(const struct ettr_page *page, struct section *section)
 {
     const struct kept_parts *kept = page->kept;
@@ -366,6 +368,8 @@ static void ettr_kept_find_gaps(const struct ettr_page *page, struct section *se
                         NULL);
 }
 
+/* Steps without lengths cannot be scaled to: then only their number is told, not a table of
+ * zeros. */
 struct section *describe_kept_steps(const struct ettr_page *page)
 {
     struct section *section;

@@ -96,6 +96,8 @@ static void consider_first_steps(const struct ettr_page *page, struct loss *wors
              });
 }
 
+/* No cost in nanoseconds of a step: the loss is one of the whole job and told as its share.
+ * Its confidence is high as it is read off the log, not estimated. */
 void add_named_finding(const struct ettr_page *page, struct section *section,
                        const struct named_finding *named)
 {

@@ -110,6 +110,8 @@ static void add_limits(const struct ettr_page *page, struct section *section)
                         "log the time of each step, or record with 'flopledger run'");
 }
 
+/* Lines that ranks repeat are counted once and only mentioned; a line of more than 1 MiB was
+ * cut and is a warning, since what stood behind the cut is lost. */
 void add_job_remarks(const struct ettr_page *page, struct section *section)
 {
     add_remarks(page, section);

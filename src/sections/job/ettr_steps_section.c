@@ -108,6 +108,9 @@ static void find_drifts(const struct ettr_page *page, struct section *section)
     }
 }
 
+/* A line may tell the mean of several steps (a log every ten): the quantiles are then of such
+ * means and hide a single slow step, which the note says. One part alone is the job itself and
+ * needs no table. */
 struct section *describe_step_times(const struct ettr_page *page)
 {
     const struct job_step_times *times = page->times;

@@ -171,6 +171,8 @@ static struct kernel_row *kernels_by_name(const struct call_sums *sums, size_t *
                                  : value_none())                                                   \
     COLUMN("places", "scopes", UNIT_COUNT, 2, BAR_NONE, value_count((int64_t)row->places))
 
+/* The first sum is that of everything, so that shares are of the whole also where the table is
+ * cut. */
 struct section *describe_summed_kernels(struct results *results, const struct call_sums *sums,
                                         const struct sums_peaks *peaks)
 {

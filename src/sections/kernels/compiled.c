@@ -149,6 +149,9 @@ static struct value share_of_compiled(int64_t part_ns, int64_t whole_ns)
     return value_fraction(whole_ns > 0 ? (double)part_ns / (double)whole_ns : 0);
 }
 
+/* Bandwidth of a fused kernel is compared with the memory's, as pointwise chains are bound by
+ * it; on a host without measured rates there is nothing to compare with, and the way to get it
+ * is told. */
 static void add_compiled_numbers(struct results *results, struct section *section,
                                  const struct compiled_view *view)
 {
@@ -237,6 +240,8 @@ static bool is_over_bandwidth(const struct compiled_view *view, const struct com
            compiled_bytes_per_second(row) > view->bandwidth;
 }
 
+/* A rate above the memory's own peak is a sign of data that came from the cache: then the note
+ * says so, instead of a percentage above 100 that nobody explains. */
 static void add_compiled_table(struct results *results, struct section *section,
                                const struct compiled_view *view)
 {
@@ -256,6 +261,8 @@ static void add_compiled_table(struct results *results, struct section *section,
     }
 }
 
+/* Of the whole trace, not of the chosen steps: which operators a kernel stands for is a fact
+ * of the compiled code, and few calls may lie in the steps. */
 static struct section *describe_compiled(struct results *results,
                                          const struct analysis_input *input)
 {

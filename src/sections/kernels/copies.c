@@ -104,6 +104,8 @@ static void copies_fill_row(struct results *results, struct value *cells, const 
     FILL_ROW(cells, BY_KIND_COLUMNS);
 }
 
+/* Rows are sorted by what the user asked for (--sort) and only point at their group, so that
+ * one way of sorting serves every table of kernels, copies and operators. */
 static void copies_add_table(struct results *results, struct section *section,
                              const struct analysis_input *input, const struct copy_groups *groups)
 {
@@ -127,6 +129,8 @@ static bool has_copies(const struct analysis_input *input)
     return has_chosen_event(input->trace, input->ledger, ~(1U << EVENT_KERNEL), UINT32_MAX);
 }
 
+/* A run that copies nothing has no section: an empty table would make the reader look for what
+ * went wrong. */
 static struct section *list_copies(struct results *results, const struct analysis_input *input)
 {
     struct copy_groups groups = {0};

@@ -139,6 +139,8 @@ static void fill_counter_row(struct results *results, struct value *cells,
     FILL_ROW(cells, BY_COUNTER_COLUMNS);
 }
 
+/* The list is sorted before, so that the rows which are cut off are the ones of least weight;
+ * `rows_in_all` tells that there are more. */
 static void add_counters_table(struct results *results, struct section *section,
                                const struct analysis_input *input, const struct metric_row *rows,
                                size_t count)

@@ -160,6 +160,9 @@ static const char *reason_of_rest(const struct graph_kind *kind)
     return kind->fate_ns[most] > 0 ? graph_fate_text(most) : "";
 }
 
+/* A kernel of a graph has no launch of its own, so that its operator is known only by a
+ * capture with the same kernels; the note names each way in which that fails, as a share of
+ * "not known" alone helps nobody. */
 static void add_graph_table(struct results *results, struct section *section,
                             const struct analysis_input *input)
 {
@@ -181,6 +184,8 @@ static void add_graph_table(struct results *results, struct section *section,
     }
 }
 
+/* Of the whole trace: which operators the kernels of a graph have does not depend on the steps
+ * that were chosen, and more launches make more of them known. */
 static struct section *describe_graphs(struct results *results, const struct analysis_input *input)
 {
     struct section *section;

@@ -162,6 +162,8 @@ static void kernels_fill_row(struct results *results, struct value *cells,
     FILL_ROW(cells, BY_NAME_COLUMNS);
 }
 
+/* All groups are sorted, then cut: the order is the user's (--sort), and the rows left out are
+ * those at its end. */
 static void add_table_by_name(struct results *results, struct section *section,
                               const struct analysis_input *input,
                               const struct kernel_groups *groups)
@@ -199,6 +201,8 @@ static void add_table_by_name(struct results *results, struct section *section,
     COLUMN("account_key", "account", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,               \
            value_text(account_key_of_class(rows[i].group)))
 
+/* Always by time, whatever order the user chose for names: the classes are few, and the
+ * largest is what is asked for. Classes without a kernel are left out. */
 static void add_table_by_class(struct results *results, struct section *section,
                                const struct kernel_groups *groups)
 {

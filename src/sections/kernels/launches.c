@@ -188,6 +188,8 @@ static void add_launch_numbers(struct results *results, struct section *section,
            value_number(fraction_of(queues[i].waiting_ns, window_ns)))                             \
     COLUMN("depth_max", "longest queue", UNIT_COUNT, 0, BAR_NONE, value_count(queues[i].max_depth))
 
+/* A stream's mean queue is the one figure that tells whether the host keeps up: near 0 each
+ * kernel waits for its launch, however short the launch call itself is. */
 static void launches_add_streams(struct results *results, struct section *section,
                                  const struct analysis_input *input)
 {

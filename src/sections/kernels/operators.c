@@ -509,6 +509,8 @@ static void operators_add_table(struct results *results, struct section *section
     free(rows);
 }
 
+/* Calls count operators inside of operators, self times do not: the first is what a profiler's
+ * table sums to, the second is what adds up to time. */
 static void operators_add_numbers(struct results *results, struct section *section,
                                   const struct operator_groups *groups)
 {
@@ -556,6 +558,9 @@ static bool has_operators(const struct analysis_input *input)
     return has_one;
 }
 
+/* Shapes have a table of their own unless they are the key already. Named ranges come last and
+ * apart: they hold operators, so that in one table with them every second would be there
+ * twice. */
 static struct section *list_operators(struct results *results, const struct analysis_input *input)
 {
     struct operator_groups groups = {

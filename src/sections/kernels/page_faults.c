@@ -54,6 +54,8 @@ static void page_faults_fill_row(struct results *results, struct value *cells,
     FILL_ROW(cells, BY_SIDE_COLUMNS);
 }
 
+/* The section is made with the first series that fits: most traces have none, and they should
+ * not get an empty one. */
 static struct section *count_faults(struct results *results, const struct analysis_input *input)
 {
     const struct series_list *list = &input->trace->series;

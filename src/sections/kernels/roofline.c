@@ -162,6 +162,8 @@ static bool roofline_fill_operator(const struct roofs *roofs, struct value *cell
            fmax(compute_ns, memory_ns) > (double)row->kernel_ns;
 }
 
+/* One row above its roof is enough for the note: what is above 100 % is shown as it is, with
+ * the reasons that it can have, instead of being cut to a figure that looks right. */
 static void roofline_add_operators(const struct roofs *roofs)
 {
     const struct work_totals *work = roofs->input->work;

@@ -273,6 +273,8 @@ static int64_t proven_ns(const struct unit_use *use)
     return sum_ns;
 }
 
+/* Ideal time by real time, each kernel by the peak of its own format: FLOPs of fp8 and fp32
+ * summed and divided by one peak would mix rates that differ by more than ten. */
 static void add_rate_inside(const struct unit_use *use)
 {
     const struct step_efficiency *total = &use->efficiency->total;
@@ -378,6 +380,8 @@ static struct value *next_row(const struct unit_use *use, struct top_table *top)
                                                  : NULL;
 }
 
+/* Only matrix work: what is no product cannot run on these units, and its absence there is no
+ * loss. */
 static void tensor_core_use_add_operators(const struct unit_use *use)
 {
     static const struct column columns[] = {OPERATORS_COLUMNS(COLUMN_DECLARED)};

@@ -445,6 +445,9 @@ static void add_doubts(struct results *results, struct section *section,
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+/* The sum is told in exact bytes beside the readable one, since it is checked against
+ * torch.cuda.max_memory_allocated(). "At the start" is at the first moment that the recorder
+ * marked, not before the first change. Doubts come last, as they are about all above. */
 struct section *describe_memory_peak(struct results *results, const struct memory_view *view)
 {
     const struct memory_run *run = view->run;

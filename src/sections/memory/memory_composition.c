@@ -86,6 +86,8 @@ static void add_part(struct results *results, struct table *table, const struct 
     FILL_ROW(table_add_row(results, table, 0), COMPOSITION_COLUMNS);
 }
 
+/* Module, kind and phase at once, each block in one row: rows add up to the peak. Modules are
+ * taken without those inside them, else a block would count once for each level. */
 void add_memory_composition(struct results *results, struct section *section,
                             const struct memory_view *view)
 {

@@ -202,6 +202,9 @@ static const char *what_is(struct results *results, const struct memory_run *run
     COLUMN("steps", "steps", UNIT_COUNT, 1, BAR_NONE,                                            \
            !is_old ? value_time_ns(peak_ns - block->start_ns) : value_none())
 
+/* "At the peak" is a number of changes, not a time: two changes may have the same time stamp,
+ * and only their order says which blocks were alive. A block from before the recording has no
+ * age. */
 struct section *describe_memory_blocks(struct results *results, const struct memory_view *view)
 {
     const struct memory_run *run = view->run;

@@ -203,6 +203,8 @@ static void snapshot_allocator_add_advice(struct results *results, struct sectio
             "torch.cuda.empty_cache() between phases of different shapes");
 }
 
+/* The layout is of the end, as the snapshot itself lists the blocks and segments of that
+ * moment: nothing of it is replayed, so it is exact. */
 struct section *describe_snapshot_allocator(struct results *results,
                                             const struct snapshot_view *view)
 {

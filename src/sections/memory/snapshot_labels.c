@@ -8,6 +8,9 @@ const char *frame_label(struct results *results, const struct memory_snapshot *s
                           frame->line, snapshot_text(snapshot, frame->name));
 }
 
+/* Memory without a line is still told apart by why it has none: from autograd, from native
+ * code, from before the trace, or recorded without stacks. In brackets, so that no file can be
+ * mistaken for it. */
 const char *place_label(struct results *results, const struct snapshot_places *places, uint32_t id)
 {
     const struct snapshot_place *place = &places->places[id];

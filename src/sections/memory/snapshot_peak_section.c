@@ -21,6 +21,8 @@ static const char *annotation_at(const struct snapshot_view *view, uint32_t mome
     return of_moment && of_moment[moment] ? owner_name(view->owners, of_moment[moment]) : NULL;
 }
 
+/* Both the time and the number of the event: times of many events are the same, and only the
+ * number says which of them it was. */
 static void add_moment(struct results *results, struct section *section,
                        const struct snapshot_view *view)
 {
@@ -46,6 +48,8 @@ static void add_moment(struct results *results, struct section *section,
                                        .note = event_note});
 }
 
+/* The most reserved is told apart from what was reserved at the peak: the allocator keeps
+ * segments, so that the two moments need not be the same. */
 static void snapshot_peak_add_totals(struct results *results, struct section *section,
                                      const struct snapshot_view *view)
 {
@@ -318,6 +322,8 @@ static void fill_alike(struct results *results, const struct snapshot_view *view
     FILL_ROW(cells, LARGEST_COLUMNS);
 }
 
+/* Allocations of one place, size and tag are one row: a model of 48 equal layers would else
+ * fill the table with one layer's weights. */
 static void add_largest(struct results *results, struct section *section,
                         const struct snapshot_view *view)
 {

@@ -80,6 +80,8 @@ static void add_slices(struct results *results, struct table *table,
     }
 }
 
+/* A slice shows the most within it, not a value at its edge: a peak is often shorter than a
+ * slice. */
 struct section *describe_snapshot_timeline(struct results *results,
                                            const struct snapshot_view *view)
 {

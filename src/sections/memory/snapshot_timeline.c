@@ -315,6 +315,8 @@ static void snapshot_timeline_sort_changes(struct life_changes *sorted,
     free(next);
 }
 
+/* What is reserved is one line more than the stack of classes: it is a bound around them, not
+ * a part of the sum, hence `summed_count` leaves it out. */
 static struct timeline_series *snapshot_timeline_add_series(struct results *results,
                                                             struct timeline *timeline,
                                                             const struct place_classes *classes)
@@ -548,6 +550,8 @@ static uint32_t label_of_life(struct drawing *drawing, const struct memory_life 
                      drawing->classes->class_of_place[place]);
 }
 
+/* What was never freed lasts to the end of the trace. A life without a row was too small to be
+ * drawn and is counted by the search. */
 static void draw_life(struct drawing *drawing, struct timeline_lane *lane, uint32_t index)
 {
     const struct snapshot_replay *replay = drawing->view->replay;
@@ -563,6 +567,9 @@ static void draw_life(struct drawing *drawing, struct timeline_lane *lane, uint3
     lane->event_count++;
 }
 
+/* Each row's blocks are allocated once, by the counts of the search before, so that drawing
+ * only fills them. Lives from before the trace are last in the list and first in time: drawn
+ * first, so that the blocks of a row stand in the order of time. */
 static void add_allocations(struct results *results, struct timeline *timeline,
                             const struct snapshot_view *view, const struct place_classes *classes,
                             struct label_list *labels)

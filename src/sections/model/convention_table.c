@@ -52,6 +52,7 @@ struct extremes {
     double most;
 };
 
+/* Of equals the first one stays, so that the order of the list decides and not chance. */
 static void convention_table_widen(struct extremes *extremes, const struct convention *convention,
                                    double flops)
 {
@@ -125,6 +126,7 @@ void add_convention_table(struct results *results, struct section *section,
     add_verdict(results, section, run, &extremes);
 }
 
+/* As numbers and not as a table: each rule is a sentence, which a column would cut. */
 struct section *describe_convention_rules(struct results *results)
 {
     size_t count;

@@ -45,6 +45,9 @@ static struct section *conventions_not_known(struct results *results, const char
     return section;
 }
 
+/* Less than 0 FLOPs is a convention that does not fit the model (a formula for dense layers,
+ * and a mixture of experts): the reason is shown in place of a figure that the tool would
+ * print all the same. */
 static void add_chosen(struct results *results, struct section *section,
                        const struct convention_run *run, const struct convention *convention)
 {

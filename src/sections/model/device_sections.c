@@ -131,6 +131,8 @@ static const struct column list_columns[LIST_COLUMNS] = {
     [LIST_CONFLICTS] = {"conflicts", "conflicts", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE},
 };
 
+/* What a maker does not publish is an empty cell, never a guess. The clock is in MHz here, as
+ * data sheets have it. */
 static void device_sections_fill_row(struct value *cells, const struct device_peak *device)
 {
     cells[LIST_NAME] = value_text(device->name);
@@ -151,6 +153,8 @@ static void device_sections_fill_row(struct value *cells, const struct device_pe
         cells[LIST_CONFLICTS] = value_text(device->conflict);
 }
 
+/* Peaks are dense ones throughout: data sheets like to print the figures with sparsity, which
+ * are twice as large and which no training reaches. */
 struct section *describe_device_list(struct results *results)
 {
     size_t count;

@@ -48,6 +48,8 @@ static void energy_add(int64_t *sum, int64_t more)
         *sum = -1;
 }
 
+/* One step without a figure makes the sum unknown (-1 goes through `energy_add`): energy of
+ * some steps by the tokens of all would be too low, and nothing would show it. */
 static struct drawn_energy energy_drawn(const struct analysis_input *input)
 {
     const struct ledger *ledger = input->ledger;

@@ -75,6 +75,8 @@ static void model_add_parts(struct results *results, struct section *section,
     fill_part(table_add_row(results, table, 0), "total", &cost->total, cost->total.forward_flops);
 }
 
+/* Fields that the file left out and that came from defaults are said to be such: a wrong
+ * default is the most likely reason for a wrong count. */
 static void add_sizes(struct results *results, struct section *section,
                       const struct architecture *architecture)
 {
@@ -133,6 +135,8 @@ struct section *describe_model_parts(struct results *results, const struct model
     return section;
 }
 
+/* Times of 0 mean that none was given; the reasons travel with the run, so that each figure
+ * that needs a time or a peak can say so itself. */
 static struct convention_run convention_run_of(const struct model_run *run)
 {
     return (struct convention_run){
@@ -147,6 +151,9 @@ static struct convention_run convention_run_of(const struct model_run *run)
     };
 }
 
+/* FLOPs of the step need no time and come first. MFU is counted behind the causal mask and
+ * without recomputation; HFU has recomputation in it, and what a fused backward of attention
+ * does again: an estimate. */
 static void model_add_rates(struct results *results, struct section *section,
                             const struct model_run *run, double exact)
 {

@@ -1,6 +1,8 @@
 /* The tables of ops in the section module_cost: counted, not counted, doubtful. */
 #include "sections/model/module_cost_sections.h"
 
+/* Ops that only make a view, and those of which nothing is counted, share the word: neither
+ * adds to any sum. */
 static const char *kind_title(enum cost_kind kind)
 {
     switch (kind) {
@@ -93,6 +95,8 @@ static void add_uncounted_ops(struct results *results, struct section *section,
     COLUMN("calls", "calls", UNIT_COUNT, 2, BAR_NONE, value_count(op->calls))               \
     COLUMN("flops_in_all", "FLOPs, all steps", UNIT_COUNT, 0, BAR_NONE, value_count(op->flops))
 
+/* The last op of a recomputation that stopped early was probably not carried out, which no
+ * event says for certain: listed, so that nobody takes the sums for exact there. */
 static void add_doubtful_ops(struct results *results, struct section *section,
                              const struct module_cost_view *view)
 {

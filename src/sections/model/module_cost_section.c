@@ -228,6 +228,8 @@ static void add_cost_findings(struct results *results, struct section *section,
     add_doubt(results, section, costs);
 }
 
+/* What is missing or doubtful stands at the end of the same section, not in one of its own:
+ * these findings say how far the tables above can be trusted. */
 struct section *describe_module_costs(struct results *results, const struct module_cost_view *view)
 {
     struct section *section =

@@ -196,6 +196,8 @@ static void fill_times(struct value *cells, const struct module_cost_view *view,
     }
 }
 
+/* Class and parameters come from the recorder's description of the model; a trace has only
+ * names of modules. One cell says what is needed, the others stay empty. */
 static void fill_description(struct value *cells, struct results *results,
                              const struct described_module *described, const char *needs)
 {
@@ -366,6 +368,9 @@ static bool module_cost_tables_is_shown(const struct module_cost_view *view, uin
            (!view->pattern || fnmatch(view->pattern, module->name, 0) == 0);
 }
 
+/* Modules are shown by the pattern or by the depth asked for. What is outside of all modules
+ * is a row too, as without it the column would not add up; with a pattern it would only
+ * disturb. */
 void add_module_table(struct results *results, struct section *section,
                       const struct module_cost_view *view)
 {

@@ -100,6 +100,8 @@ struct section *describe_plan(struct results *results, const struct plan_setting
     COLUMN("share", "share", UNIT_FRACTION, 0, BAR,                                               \
            value_fraction(outcome->accounts[account] / outcome->step))
 
+/* Of the mean device: with pipeline stages no device is like another, and the accounts of a
+ * mean still add up to the step. */
 struct section *describe_plan_ledger(struct results *results, const struct plan_outcome *outcome)
 {
     struct section *section = section_new(results, "plan_ledger", "Planned ledger",
@@ -207,6 +209,8 @@ static void plan_add_best(struct results *results, struct section *section,
     }
 }
 
+/* Layouts that do not fit stay in sight: that the fastest one lacks a few GiB is what many a
+ * user asks for. */
 static void plan_add_too_large(struct results *results, struct section *section,
                                const struct plan_kept *kept, double has)
 {

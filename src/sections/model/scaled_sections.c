@@ -33,6 +33,8 @@ static const char *scaled_pass_text(struct results *results, const struct pass_s
                           (long long)pass->sequence);
 }
 
+/* What was recorded stands beside what is planned only where it may differ. A device that is
+ * not in the table has no peak to scale by, and its name says so. */
 static void scaled_add_changes(struct results *results, struct section *section,
                                const struct scaled_steps *steps,
                                const struct scaled_request *request)
@@ -119,6 +121,8 @@ static struct section *describe_scaled_plan(struct results *results,
            steps->before_ns[i] > 0.0 ? value_number(steps->after_ns[i] / steps->before_ns[i]) \
                                      : value_none())
 
+/* A part that is zero before and after is no part of this run. "The rest" closes the sum, so
+ * that the parts are the step before and after. */
 void describe_scaled_steps(struct results *results, struct rank_results *rank,
                            const struct scaled_steps *steps, const struct scaled_request *request)
 {

@@ -269,6 +269,8 @@ static void warn_of_excess(const struct phase_page *page, enum serving_phase pha
         "give the config.json of what was served, and --device-name");
 }
 
+/* MFU and MBU above 100 % are warned of a phase at a time: such a figure means that sizes or
+ * lengths were not those of the requests. */
 static void add_phase_table(const struct phase_page *page)
 {
     struct table *table = section_add_table(page->results, page->section, "phases", "By phase",
@@ -350,6 +352,8 @@ static void add_token_latency(const struct phase_page *page)
     free(latencies);
 }
 
+/* How weights are stored is told beside the model: MBU divides by their bytes, and a quantized
+ * model has a fraction of the bytes that its type suggests. */
 static void add_phase_numbers(const struct phase_page *page)
 {
     const struct architecture *architecture = page->architecture;

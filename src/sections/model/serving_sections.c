@@ -47,6 +47,8 @@ const char *storage_words(struct results *results, const struct weight_storage *
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
+/* The context includes the new tokens, as each of them sees itself. With tensor parallelism
+ * all figures are those of one device, since its memory and its peak are what bounds. */
 static void serving_add_setting(const struct serving_page *page)
 {
     const struct serving_run *run = page->run;

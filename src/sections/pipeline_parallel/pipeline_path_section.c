@@ -49,6 +49,7 @@ struct path_table {
     int64_t step_count;
 };
 
+/* Sorted in place: a table is printed once, and the order of the rows before has no meaning. */
 static void pipeline_path_section_add_table(struct results *results, struct section *section,
                                             const struct path_table *what, uint32_t top)
 {

@@ -101,6 +101,8 @@ static struct value ideal_bubble(const struct pipeline_job *job)
     return value_fraction(depth / ((double)batches * job->chunk_count + depth));
 }
 
+/* The number of micro-batches is a fact of the job only where all workers have the same; a
+ * mean of them would be the shape of no schedule. */
 static void add_shape(struct results *results, struct section *section,
                       const struct pipeline_job *job)
 {
@@ -305,6 +307,8 @@ static struct straggler *new_stragglers(struct results *results, size_t count)
     return results_allocate(results, (count + 1) * sizeof(struct straggler));
 }
 
+/* Each rank is made usual in a replay with the others as recorded: what a straggler costs is
+ * what the job would gain without it, not how slow it is. */
 static void add_data_ranks(struct results *results, struct section *section,
                            struct pipeline_replay *simulation, const struct pipeline_costs *costs,
                            uint32_t top)
@@ -324,6 +328,8 @@ static void add_data_ranks(struct results *results, struct section *section,
     pipeline_add_table(results, section, &what, costs, top);
 }
 
+/* A stage is replaced on all data ranks at once (-1 stands for all of them), since they run
+ * the same layers: a slow stage is most often an uneven cut of the model. */
 static void add_stages(struct results *results, struct section *section,
                        struct pipeline_replay *simulation, const struct pipeline_costs *costs,
                        uint32_t top)

@@ -113,6 +113,9 @@ static struct joint_kind *kind_of_join(struct kinds_view *view, const struct joi
     return &view->kinds[*index];
 }
 
+/* A group is compared only with others that do the same kind of call, so the key is the pair.
+ * Sums saturate: clocks of ranks that are far apart give absurd times, which must not wrap to
+ * small ones. */
 static void ranks_collectives_add_to_group(struct kinds_view *view, uint32_t kind,
                                            const struct joined_call *join)
 {

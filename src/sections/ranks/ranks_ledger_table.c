@@ -120,6 +120,8 @@ static void ranks_ledger_add_line(struct job_table *into, const struct job_line 
     FILL_ROW(cells, JOB_LEDGER_COLUMNS);
 }
 
+/* These four divide the exposed communication once more. What cannot be told apart has its own
+ * line and is put to neither side. */
 static void add_parts_of_communication(struct job_table *into)
 {
     static const struct job_line parts[] = {

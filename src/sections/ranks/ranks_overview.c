@@ -211,6 +211,8 @@ static const char *missing_ranks(struct results *results, const struct all_ranks
     return list;
 }
 
+/* Missing ranks are named where the world's size is known: who is slow among those that were
+ * recorded may only be waiting for one that was not. */
 static void add_ranks_number(struct results *results, struct section *section,
                              const struct all_ranks *run)
 {
@@ -227,6 +229,8 @@ static void add_ranks_number(struct results *results, struct section *section,
             (struct number){"world_size", "ranks in the run", value_count(run->world_size), NULL});
 }
 
+/* Written as the option takes it, fastest first, so that it can be copied into the next call.
+ * Nothing where the layout was not given: a guess of it would look like a fact. */
 static void add_layout_number(struct results *results, struct section *section,
                               const struct all_ranks *run)
 {

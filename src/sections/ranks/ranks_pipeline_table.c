@@ -175,6 +175,8 @@ static void ranks_pipeline_add_numbers(struct results *results, struct section *
            value_fraction(                                                                        \
                fraction_of(bubble_of(pipeline, stage), ranks_pipeline_whole_of(pipeline, stage))))
 
+/* A stage without steps is one whose ranks were not recorded; a bubble of 0 would be a lie
+ * about it. */
 static void ranks_pipeline_add_rows(struct results *results, struct section *section,
                                     const struct pipeline *pipeline)
 {

@@ -262,6 +262,8 @@ static struct notable_rank *choose_ranks(const struct all_ranks *run, size_t *co
     return notable;
 }
 
+/* With thousands of ranks the table shows the notable ones: chosen first, then filled, as a
+ * row needs the spread over all of them. */
 void add_ranks_table(struct results *results, struct section *section, const struct all_ranks *run,
                      const struct ranks_spread *spread, uint32_t top)
 {

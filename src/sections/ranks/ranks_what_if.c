@@ -318,6 +318,8 @@ struct what_if_page {
     const struct ranks_changes *changes;
 };
 
+/* The replay without a change is held against the recording first: what the model misses there
+ * is the least that each answer below may be wrong by. */
 static void ranks_what_if_add_errors(const struct what_if_page *page)
 {
     const struct ranks_replay *simulation = page->simulation;
@@ -365,6 +367,8 @@ static void ranks_what_if_add_change(const struct what_if_page *page, struct tab
     FILL_ROW(table_add_row(page->results, table, 0), WHAT_IF_COLUMNS);
 }
 
+/* "The slowest rank" may be another one with the change than without: the job's step is the
+ * maximum, and each scenario takes its own. */
 static void ranks_what_if_add_changes(const struct what_if_page *page)
 {
     struct table *table = section_add_table(page->results, page->section, "what_if",

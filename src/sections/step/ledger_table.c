@@ -77,6 +77,8 @@ uint32_t accounts_of_group(enum account_group group)
     return accounts;
 }
 
+/* The five parts divide the time of matrix work without a rest, which is why a switch names
+ * them all and no default hides a new one. */
 static int64_t part_ns(const struct matrix_time *time, enum matrix_part part)
 {
     switch (part) {

@@ -17,6 +17,9 @@
 
 /* What a trace lacks and what is damaged in it, each with what to do. */
 
+/* A file that ends within an event is the usual trace of a job that was killed; all complete
+ * events count. The place is one of the text after decompression, which is what an editor
+ * shows. */
 static void warn_of_truncation(struct results *results, struct section *section,
                                const struct trace *trace)
 {
@@ -50,6 +53,8 @@ static void warn_of_ending(struct results *results, struct section *section,
                             NULL, "were two files put together? Give them one by one");
 }
 
+/* Only the first place is told here, since damage tends to repeat itself; inspect lists more
+ * of them. */
 static void warn_of_damage(struct results *results, struct section *section,
                            const struct read_account *read)
 {
@@ -422,6 +427,8 @@ static const char *clock_text(struct results *results, int64_t unix_ns)
     return results_text(results, text);
 }
 
+/* Each of them is left out where the trace does not tell it. CUDA and ROCm share a field of
+ * the trace, and only the flag beside it says whose version it is. */
 static void run_description_add_facts(struct results *results, struct section *section,
                                       const struct trace *trace)
 {

@@ -72,6 +72,8 @@ static void close_from(struct module_walk *walk, uint32_t depth)
         walk->open_count = depth;
 }
 
+/* The depth cuts the stack: what was open below or at it has ended, as modules of a thread
+ * nest. Its phase picks the color, hence the class is counted from the first of the phases. */
 static void open_at(struct module_walk *walk, uint32_t depth, uint32_t module, uint32_t event)
 {
     const struct event *node = &walk->lanes->trace->host[event];
@@ -480,6 +482,9 @@ void timeline_lanes_clear(struct timeline_lanes *lanes)
     *lanes = (struct timeline_lanes){0};
 }
 
+/* Threads are called by their name where they have one, since a number tells a reader nothing.
+ * Modules and Python are lanes of their own of the same thread, so that the word before tells
+ * them apart. */
 const char *timeline_lane_title(struct results *results, const struct timeline_lanes *lanes,
                                 const struct lane_source *lane)
 {
@@ -504,6 +509,8 @@ const char *timeline_lane_title(struct results *results, const struct timeline_l
 
 /* ---- what lies in them ---- */
 
+/* Accounts already divide the time without overlap, so one row is enough and no piece needs a
+ * module or a launch to point at. */
 static void walk_accounts(const struct timeline_lanes *lanes, uint32_t lane,
                           const struct piece_sink *sink)
 {

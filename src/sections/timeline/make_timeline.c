@@ -497,6 +497,8 @@ static void choose_favourites(struct making *making, const struct rank_results *
 
 /* ---- what is handed to the reports ---- */
 
+/* Times count from the start of the timeline, not from the clock's zero: a chart's numbers
+ * stay small enough for doubles of a browser to hold them exactly. */
 static void set_steps(const struct making *making, struct timeline *timeline)
 {
     const struct ledger *ledger = making->input->ledger;
@@ -532,6 +534,7 @@ static void set_regions(const struct making *making, struct timeline *timeline)
     }
 }
 
+/* Titles are made here once and copied into the results, which outlive the trace. */
 static void set_lanes(struct making *making, struct timeline *timeline)
 {
     struct timeline_lanes *lanes = &making->lanes;

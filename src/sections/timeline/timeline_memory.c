@@ -173,6 +173,8 @@ static uint32_t count_phases(const struct memory_run *run)
     return count;
 }
 
+/* One row, as phases of a run follow each other and never overlap. Each label is a phase, so
+ * that the number of a phase is its label's too. */
 static void add_phase_lane(struct results *results, struct timeline *timeline,
                            const struct memory_run *run)
 {
@@ -196,6 +198,8 @@ static void add_phase_lane(struct results *results, struct timeline *timeline,
     timeline->event_count = timeline->block_count = (int64_t)row->count;
 }
 
+/* None is marked as an outlier: that is a judgment of the ledger, which a recording of memory
+ * does not have. */
 static void timeline_memory_add_steps(struct results *results, struct timeline *timeline,
                                       const struct memory_run *run)
 {

@@ -62,6 +62,8 @@ void series_thinner_take(struct series_thinner *thinner, int64_t time_ns, const 
     series->point_count++;
 }
 
+/* A counter of thousands of samples is thinned to what a chart can show, by the times of the
+ * timeline: all series of a page then share one axis. */
 static void add_counter(struct results *results, struct timeline *timeline,
                         const struct trace *trace, const struct series *counter, int64_t start_ns)
 {
