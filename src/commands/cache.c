@@ -17,6 +17,8 @@ static const struct option cache_options[] = {
     {0},
 };
 
+/* The sizes are told after removing as well: they are then of what was removed. Nothing is
+ * made by asking: a folder that is not there has no answers. */
 static bool run_cache(int count, char **arguments, struct error *error)
 {
     struct cache_settings settings = {.clears = false};

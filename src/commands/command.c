@@ -166,6 +166,8 @@ void write_command_help(FILE *output, const struct command *command, int width)
         write_entry(output, code->number, code->meaning, 5, width);
 }
 
+/* Made from the same table that runs the commands, so that no command can be left out; hidden
+ * ones are for other programs. */
 void write_program_help(FILE *output, int width)
 {
     width = help_width(width);

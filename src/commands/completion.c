@@ -93,6 +93,8 @@ static void write_bash_command(FILE *output, const struct command *command)
     fputs("        ;;\n", output);
 }
 
+/* Written from the tables each time and nothing kept: a completion of an older version would
+ * offer options that are gone. The shell's own completion of files stays for all else. */
 static void write_bash(FILE *output)
 {
     fputs("# bash completion of flopledger, written by 'flopledger completion bash'\n"
@@ -127,6 +129,8 @@ static void write_zsh_text(FILE *output, const char *text)
     }
 }
 
+/* Both forms of an option exclude each other in the first list, so that -o is not offered
+ * behind --output. A value is completed by its choices, or as a file where its name says FILE. */
 static void write_zsh_option(FILE *output, const struct option *option)
 {
     if (option->letter)
@@ -149,6 +153,8 @@ static void write_zsh_option(FILE *output, const struct option *option)
     fputs("' \\\n", output);
 }
 
+/* What stands behind the options depends on the command: files, commands, or nothing, for
+ * which zsh wants the line to end. */
 static void write_zsh_command(FILE *output, const struct command *command)
 {
     fprintf(output, "    %s)\n        _arguments -s \\\n", command->name);
@@ -200,6 +206,8 @@ static void write_zsh(FILE *output)
     fputs("    esac\n}\n_flopledger \"$@\"\n", output);
 }
 
+/* fish must be told that a value is needed (-r or -x) and whether files are one: -x forbids
+ * them, -F asks for them. */
 static void write_fish_option(FILE *output, const struct command *command,
                               const struct option *option)
 {
@@ -250,6 +258,8 @@ static const struct shell {
     void (*write)(FILE *output);
 } shells[] = {{"bash", write_bash}, {"zsh", write_zsh}, {"fish", write_fish}};
 
+/* The shells are a table, as a further one is one function; an unknown shell is told which
+ * there are. */
 static bool run_completion(int count, char **arguments, struct error *error)
 {
     if (!parse_options(no_options, NULL, arguments, &count, error))

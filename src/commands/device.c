@@ -58,6 +58,8 @@ static bool join_words(char *name, size_t size, char **words, int count, struct 
     return true;
 }
 
+/* A default name, so that the command alone does something useful; --rates then takes that
+ * file. */
 static bool measure(const struct device_settings *settings, char **words, int count,
                     struct error *error)
 {

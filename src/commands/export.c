@@ -140,6 +140,8 @@ static bool export_traces(const struct session *session, const struct export_for
         settings->output, &session->files, &plan, error);
 }
 
+/* The place is checked before any trace is read: a file that would be overwritten is told at
+ * once and not after minutes of reading. */
 static bool export_run_with(struct export_settings *settings, char **operands, int count,
                             struct error *error)
 {

@@ -73,6 +73,8 @@ static struct module_cost_view view_of(const struct flops_settings *settings, bo
     };
 }
 
+/* What changes the answer belongs to the question, formulas and rates by their files: an
+ * answer that was kept for others must not be given. */
 static bool flops_count_in(struct session *session, const struct flops_settings *settings,
                            const struct module_report *wanted, struct error *error)
 {

@@ -44,6 +44,7 @@ static bool help_with(const char *name, struct error *error)
                      show_text(name).text);
 }
 
+/* One name is either a command or a page; two would have no order in which to print them. */
 static bool run_help(int count, char **arguments, struct error *error)
 {
     if (!parse_options(no_options, NULL, arguments, &count, error))

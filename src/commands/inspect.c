@@ -76,6 +76,8 @@ static bool inspect_with(struct inspect_settings *settings, char **operands, int
            print_page(&session.results, &settings->page, error) && session_check(&session, error);
 }
 
+/* The arguments are noted while they are parsed, as parsing takes them apart: they are the
+ * question that an answer is kept for. */
 static bool run_inspect(int count, char **arguments, struct error *error)
 {
     struct inspect_settings settings = {.page.is_whole = true, .top = -1, .shows_progress = true};

@@ -45,6 +45,7 @@ static void write_paragraphs(FILE *output, const char *text)
     }
 }
 
+/* Dashes are escaped, since troff would print a hyphen that cannot be copied into a shell. */
 static void man_write_options(FILE *output, const struct option *options)
 {
     for (const struct option *option = options; option && option->name; option++) {
@@ -111,6 +112,7 @@ static void man_write_head(FILE *output, const char *page, const char *summary)
     fputc('\n', output);
 }
 
+/* From the same table as --help, with the options that all commands share behind its own. */
 static void write_command_page(FILE *output, const struct command *command)
 {
     char page[64];
@@ -138,6 +140,7 @@ struct variable {
     const char *meaning;
 };
 
+/* Only variables that a user of the program may want to set. */
 static void write_environment(FILE *output)
 {
     static const struct variable variables[] = {
@@ -187,6 +190,8 @@ static void write_program_page(FILE *output)
     }
 }
 
+/* The page goes to standard output and not into a folder: where pages belong differs between
+ * systems. */
 static bool run_man(int count, char **arguments, struct error *error)
 {
     const struct command *command;

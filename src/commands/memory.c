@@ -77,6 +77,8 @@ static bool parse_comparison(struct memory_settings *settings, char ***arguments
     return true;
 }
 
+/* What the files are is looked at before they are read: snapshots and captures have different
+ * reports, and InternEvo's folders are written and not printed. */
 static bool memory_with(struct memory_settings *settings, char **arguments, int count,
                         struct error *error)
 {

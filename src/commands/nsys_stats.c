@@ -85,6 +85,8 @@ static bool nsys_stats_report_on(const char *path, const struct chosen_stats *ch
     return is_done;
 }
 
+/* The place of the output is checked before the reports are chosen: a wrong name of a report
+ * and a file in the way are both told before the profile is opened. */
 static bool run_nsys_stats(int count, char **arguments, struct error *error)
 {
     struct nsys_stats_settings settings = {0};

@@ -196,6 +196,8 @@ static const char *plan_option_of_layout(const struct plan_settings *settings)
     return NULL;
 }
 
+/* A recording has its layout already; an option that would choose one is refused by name and
+ * not ignored. */
 static bool plan_a_recording(struct plan_settings *settings, struct error *error)
 {
     const char *of_layout = plan_option_of_layout(settings);

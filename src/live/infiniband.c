@@ -67,6 +67,8 @@ static void sample_port(const char *root, const char *device, const char *port,
     free(folder);
 }
 
+/* A device that is gone since the folder was listed, or without ports, gives no sample and is
+ * no error: counters are asked again in a moment. */
 static void sample_device(const char *root, const char *device, struct live_samples *samples)
 {
     struct dirent *port;

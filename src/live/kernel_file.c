@@ -26,6 +26,7 @@ bool kernel_file_read(struct kernel_file *file, const char *root, const char *pa
     return file->text != NULL;
 }
 
+/* Cut in place, without a copy; a last line without its end counts, too. */
 char *kernel_file_line(struct kernel_file *file)
 {
     char *line = file->rest;

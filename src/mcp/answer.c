@@ -315,6 +315,8 @@ static void write_rows(struct json_writer *writer, const struct part *part,
     json_end_object(writer);
 }
 
+/* A single finding is written nearly whole, while lists cut long texts: this is how a client
+ * gets at the rest. */
 static bool write_one_finding(struct json_writer *writer, const struct part *part,
                               const struct mcp_wanted *wanted, struct error *error)
 {
@@ -334,6 +336,7 @@ static bool write_one_finding(struct json_writer *writer, const struct part *par
                      (long long)number);
 }
 
+/* The name comes from the client and is cut in the message. */
 static bool write_table(struct json_writer *writer, const struct part *part,
                         const struct mcp_wanted *wanted, struct error *error)
 {

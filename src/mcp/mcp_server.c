@@ -299,6 +299,7 @@ static void answer_tools_list(const struct json_node *id, FILE *output)
     end_answer(&writer);
 }
 
+/* All at once and without a cursor: pages of documentation are a few dozen. */
 static void answer_resources_list(const struct json_node *id, FILE *output)
 {
     struct json_writer writer = {.output = output};

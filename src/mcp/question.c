@@ -112,6 +112,7 @@ const struct mcp_tool *mcp_find_tool(const char *name)
 
 /* ---- tools/list ----------------------------------------------------------------------------- */
 
+/* Limits stand in the schema, so that a client knows them before it asks. */
 static void write_parameter(struct json_writer *writer, const struct parameter *parameter)
 {
     json_begin_object(writer, parameter->name, JSON_ON_ONE_LINE);

@@ -18,6 +18,7 @@ struct block_share {
     int64_t by;
 };
 
+/* NULL where the list is full: a way less is no mistake, and callers go on. */
 static struct what_if *memory_what_if_add_way(struct what_ifs *ways,
                                               const struct memory_forecast *forecast,
                                               const char *name, const char *assumes)

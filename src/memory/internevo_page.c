@@ -72,6 +72,7 @@ static void write_tree(FILE *output, const struct internevo_tree *tree)
     }
 }
 
+/* "MB" are MiB here, as InternEvo writes them: the file has to compare with its own. */
 static void internevo_log_write_summary(FILE *output, const int64_t bytes[INTERNEVO_PART_COUNT])
 {
     int64_t total = 0;
@@ -256,6 +257,8 @@ static void internevo_page_add_slice(struct slices *slices, struct slice slice)
     ARRAY_ADD(slices->slices, slices->count, slice);
 }
 
+/* Names come from the trace, so that all that HTML would read is written as characters;
+ * control characters become spaces. */
 static void internevo_page_write_text(FILE *output, const char *text, size_t most)
 {
     for (size_t i = 0; text[i] && i < most; i++) {
@@ -478,6 +481,8 @@ static const char page_head[] =
     "td+td,th+th{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n"
     "td:first-child{overflow-wrap:anywhere}tr:nth-child(even){background:#8881}\n</style>\n";
 
+/* The same as the rings, for those who cannot see or hover them: exact bytes and readable
+ * ones. */
 static void internevo_page_write_table(FILE *output, const struct slices *slices)
 {
     (void)fputs("<table><thead><tr><th>what</th><th>bytes</th><th></th></tr></thead><tbody>\n",

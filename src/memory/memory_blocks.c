@@ -178,6 +178,8 @@ static void collect_devices(struct memory_side_file *side, struct memory_mark *m
     }
 }
 
+/* A mark of a point that this version does not know is an error and not passed over: what lies
+ * between marks would be put to the wrong phase. */
 static bool memory_side_file_take_mark(struct side_parse *parse, uint32_t index,
                                        const struct json_node *node)
 {
@@ -222,6 +224,7 @@ static bool collect_content(struct side_parse *parse, const struct json_node *ro
     return true;
 }
 
+/* Half a side file is worse than none: what was read of it is cleared. */
 bool memory_side_file_parse(struct memory_side_file *side, const char *name, const char *text,
                             size_t length, struct error *error)
 {

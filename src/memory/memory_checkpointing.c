@@ -145,6 +145,8 @@ static void add_blocks(struct memory_replay *replay, const struct unit_calls *ca
     free(kept);
 }
 
+/* 0xff makes "no call yet" of every module and block. A block belongs to the call of a unit
+ * that it was made in, not to the module alone, which may be called several times. */
 void memory_replay_checkpointed(struct memory_replay *replay,
                                 const struct memory_forecast *forecast, const uint32_t *unit_of)
 {

@@ -175,6 +175,8 @@ bool memory_forecast_life(const struct memory_forecast *forecast, const struct m
            *from <= (int64_t)forecast->last - forecast->first;
 }
 
+/* Blocks of other devices, and those that are not alive at any moment of the step, are not
+ * added. */
 void memory_replay_fill(struct memory_replay *replay, const struct memory_forecast *forecast)
 {
     const struct memory_blocks *blocks = &forecast->run->blocks;

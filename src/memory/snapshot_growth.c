@@ -23,6 +23,8 @@ static void snapshot_change_grow_to(struct memory_change *change, uint32_t count
     }
 }
 
+/* Both sides are in one list by name, so that what only one of them has stands with a zero on
+ * the other. */
 void memory_change_add(struct memory_change *change, enum change_side side, const char *name,
                        int64_t bytes, int64_t blocks)
 {

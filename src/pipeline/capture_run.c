@@ -277,6 +277,8 @@ static char *make_start_folder(const char *parent)
     return NULL;
 }
 
+/* A name comes from the user or from a script's file and becomes one folder: characters that
+ * would lead elsewhere are replaced before. Below it each start has a folder of its own. */
 const char *make_capture_folder(struct arena *arena, const char *output, const char *name,
                                 struct error *error)
 {

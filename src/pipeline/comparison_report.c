@@ -237,6 +237,8 @@ static bool add_condition(struct condition_check *check, struct table *table, co
     return true;
 }
 
+/* All conditions are decided even where the first is met: the table shows what else is wrong.
+ * An error (a name that is in no run) ends it, as then the gate itself is broken. */
 static bool add_conditions(struct condition_check *check, struct rank_results *rank,
                            struct error *error)
 {
@@ -300,6 +302,7 @@ struct planned_comparison {
     struct attribution_options attribution;
 };
 
+/* The plan is of one device, so that each rank is held against it by itself. */
 static bool compare_one_with_plan(struct results *results, const struct trace *trace,
                                   const void *context, struct error *error)
 {

@@ -56,6 +56,8 @@ static bool exported_results_write_file(const char *path, const struct export_fo
            output_file_close(&file, error);
 }
 
+/* A file that holds data is refused unless forced, since a trace that is overwritten cannot be
+ * recorded again. The count is taken before the folder is closed, which clears it. */
 static bool exported_results_write_folder(const struct output_place *place,
                                           const struct export_format *format,
                                           const struct export_content *content, struct error *error)
@@ -91,6 +93,8 @@ static const char *const *exported_results_print_reports(struct results *results
     return reports;
 }
 
+/* Reports as text are made only for formats that carry them, as they take a pass over all
+ * results. */
 bool export_results(struct results *results, const struct export_format *format,
                     const struct output_place *place, struct error *error)
 {

@@ -98,6 +98,8 @@ bool export_by_python(char **arguments, int count, struct error *error)
                      command[0], strerror(errno));
 }
 
+/* A failure is printed here and told by the result only: the capture itself is complete, and
+ * can be added to the fleet later. */
 bool add_to_fleet(const char *fleet, const char *labels, const char *capture)
 {
     SCOPED(arena) arena = {0};

@@ -127,6 +127,8 @@ static bool list_captures_in(struct capture_list *list, const char *folder, bool
     return is_done;
 }
 
+/* Three kinds of path, told by what they are and how they end. A folder without a trace is an
+ * error: the user named it for its captures, and silence would look as if they had been used. */
 static bool list_given(struct capture_list *list, const struct capture_choice *choice,
                        struct error *error)
 {

@@ -78,6 +78,8 @@ static struct page_name title_of(const char *text)
     return (struct page_name){at, (int)strcspn(at, "\n")};
 }
 
+/* Pages are packed as one text, unpacked as a whole: they are small, and each has its title in
+ * its first line. */
 void write_help_pages(FILE *output)
 {
     char *whole = packed_folder_unpack(&packed_docs);
@@ -191,6 +193,8 @@ static const struct packed_file *page_of_word(const char *word)
     return page;
 }
 
+/* A bracket may begin a link or be itself: where no link can be made of it, it is written as
+ * it stands. */
 bool write_help_page(FILE *output, const char *name, struct arena *arena, struct spelling *best)
 {
     const struct packed_file *file = find_page(name);

@@ -584,6 +584,8 @@ static void note_other_runs(struct results *results, const struct input_files *f
                              .cost_ns = -1});
 }
 
+/* Folders hold all kinds of files; those that are no traces are told by number with one
+ * example, so that a trace which was not recognized is noticed. */
 void note_passed_over(struct results *results, const struct input_files *files, const char *of)
 {
     const char *file_count = counted(results, files->passed_over, "file");

@@ -127,6 +127,7 @@ static bool look_at_live_job(struct live_job *job, struct arena *arena, struct j
                      job->ras_problem);
 }
 
+/* No rank is chosen: who hangs is the question, and the answer is about all. */
 bool print_hang_of_live_job(const struct live_question *question, const struct hang_report *wanted,
                             struct error *error)
 {

@@ -101,6 +101,8 @@ static bool memory_internevo_write_folder(struct results *results, const struct 
     return is_written;
 }
 
+/* Files that could be written are listed even where others failed; only if there is none, the
+ * first error is the answer. */
 bool write_internevo_folders(char **paths, int count, const struct memory_settings *settings,
                              struct error *error)
 {
@@ -153,6 +155,8 @@ static struct section *describe_fit(struct results *results, const struct memory
     return describe_memory_fit(results, &fit);
 }
 
+/* A top of 0 and a negative depth stand for all; the largest number does for that, so that
+ * nothing behind has to know. */
 static bool memory_of_capture_describe_rank(struct results *results, const struct trace *trace,
                                             const void *context, struct error *error)
 {
@@ -179,6 +183,8 @@ static bool memory_of_capture_describe_rank(struct results *results, const struc
     return true;
 }
 
+/* Asked of a session, which answers from what it has kept of a capture before it reads the
+ * traces again. */
 bool print_memory_of_captures(char **paths, int count, const struct memory_settings *settings,
                               struct error *error)
 {
@@ -332,6 +338,8 @@ static bool memory_of_snapshot_read_file(struct memory_snapshot *snapshot, const
     return is_read;
 }
 
+/* A device that was asked for and one that is not there at all are two mistakes: the first
+ * names how many there are, the second what to switch on. */
 static bool fail_without_device(const struct memory_snapshot *snapshot, const char *path,
                                 const struct memory_settings *settings, struct error *error)
 {

@@ -16,6 +16,8 @@ const char *const recompute_names[] = {"none", "selective", "full", NULL};
 const char *const phase_names[] = {"training", "decode", "prefill", NULL};
 const char *const cache_type_names[] = {"model", "bf16", "fp16", "fp32", "fp8", NULL};
 
+/* The first in this order is named where an option makes no sense without a model: one example
+ * is enough for a message. */
 const char *option_of_model(const struct model_settings *settings)
 {
     const struct {

@@ -148,6 +148,8 @@ static void module_report_add_facts(struct results *results, struct section *sec
     add_fact(results, section, "top_modules", "top", wanted->top_asked < 0 ? 1 : wanted->top_asked);
 }
 
+/* Costs are divided by the number of steps, and a note tells where that number does not come
+ * from marks of steps: figures per step would else look surer than they are. */
 static void module_report_describe_rank(struct results *results, const struct trace *trace,
                                         const struct module_report *wanted,
                                         const struct chosen_steps *chosen,
@@ -175,6 +177,8 @@ static void module_report_describe_rank(struct results *results, const struct tr
     module_costs_clear(&costs);
 }
 
+/* Ops of the host hold shapes and modules: without them there is nothing to count by, whatever
+ * the device did. */
 bool add_module_report(struct results *results, const struct trace *trace, const void *context,
                        struct error *error)
 {

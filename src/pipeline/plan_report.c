@@ -201,6 +201,8 @@ static bool plan_find_layout(struct plan_layout *layout, const struct plan_wante
     return true;
 }
 
+/* Where degrees of parallelism are open a layout is searched; given ones are laid out as they
+ * are, or refused. */
 static bool print_plan_training(const struct plan_wanted *settings,
                                 const struct plan_setting *setting,
                                 const struct page_settings *page, struct error *error)

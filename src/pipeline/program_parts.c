@@ -84,6 +84,8 @@ static void write_recorder(FILE *output)
         fprintf(output, "  recorder       not found: no 'flopledger run'\n");
 }
 
+/* The libraries' own words where they have some: what is loaded may be newer than what it was
+ * built with. */
 void write_program_parts(FILE *output)
 {
     fprintf(output, "  compiler       %s\n", __VERSION__);

@@ -259,6 +259,8 @@ void trace_request_await(struct trace_request *request, int64_t timeout_s)
     }
 }
 
+/* For each state what the user can do next, or that nothing has to be done. A recorded one has
+ * no reason and no word. */
 static const char *why_not(const struct traced_rank *rank)
 {
     switch (rank->state) {

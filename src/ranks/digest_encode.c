@@ -166,6 +166,8 @@ static void put_exchanges(struct bytes *writer, const struct encoding *encoding)
     }
 }
 
+/* Without a chain nothing is written: the part is left out, and readers take its absence for
+ * none. Differences can be negative where clocks are broken, hence zigzag. */
 static void put_chains(struct bytes *writer, const struct encoding *encoding)
 {
     const struct rank_digest *digest = encoding->digest;

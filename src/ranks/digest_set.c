@@ -142,6 +142,7 @@ bool digest_source_decode(size_t *place, const struct digest_record *record)
     return !reader.has_failed;
 }
 
+/* In place and in order: what stays is moved down, and nothing is allocated. */
 void digest_set_drop(struct digest_set *set, enum digest_record_kind kind)
 {
     size_t kept = 0;

@@ -264,6 +264,8 @@ static void collect_steps(struct digest_maker *maker, const struct efficiency *e
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
+/* Texts are copied into the digest only for a group that is new: the trace goes, the digest
+ * stays. */
 static uint32_t add_group(struct digest_maker *maker, uint64_t key, struct digest_group group)
 {
     struct rank_digest *digest = maker->digest;

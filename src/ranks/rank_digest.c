@@ -29,6 +29,8 @@ int64_t digest_total_ns(const struct rank_digest *digest)
     return total_ns;
 }
 
+/* Lists of names are written with a digest, so that one of another version, with other
+ * accounts, can be mapped by name. */
 unsigned digest_name_count(enum digest_name_list list)
 {
     switch (list) {
@@ -45,6 +47,8 @@ unsigned digest_name_count(enum digest_name_list list)
     }
 }
 
+/* The last case is the list of chains; a number beyond the lists is a fault of the caller, not
+ * of a file. */
 const char *digest_name(enum digest_name_list list, unsigned place)
 {
     switch (list) {

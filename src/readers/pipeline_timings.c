@@ -108,6 +108,8 @@ static void add_iteration(struct timings_reading *reading, const struct json_nod
     reading->start_ns = reading->end_ns;
 }
 
+/* The dump has neither processes nor threads: one host track for iterations, one stream for
+ * their work, made up once. */
 static void pipeline_timings_begin(struct timings_reading *reading)
 {
     struct track_key host = {.device = -1, .stream = -1};

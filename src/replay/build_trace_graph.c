@@ -90,6 +90,8 @@ static uint32_t add_host_task(struct graph_building *building, uint32_t track, u
     return task;
 }
 
+/* Only calls that launch or wait are tasks of a kind of their own; every other cut ends a
+ * piece of plain host work. */
 static enum trace_task_kind task_kind_of_cut(const struct host_cut *cut)
 {
     switch ((enum cut_kind)cut->kind) {

@@ -100,6 +100,7 @@ void rank_replay_input_collect(struct rank_replay_input *course, struct trace_gr
     graph->measured = NULL;
 }
 
+/* One more list of durations than scenarios: the first is the run without a change. */
 void rank_replay_input_clear(struct rank_replay_input *course)
 {
     for (size_t i = 0; course->durations_ns && i <= course->scenario_count; i++)

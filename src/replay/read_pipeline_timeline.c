@@ -209,6 +209,8 @@ static int read_pipeline_timeline_compare_numbers(const void *one, const void *o
     return (a > b) - (a < b);
 }
 
+/* All numbers are copied, sorted and thinned in place: steps are as many as ops at most, and
+ * their order in the file means nothing. */
 static void read_pipeline_timeline_find_steps(struct pipeline_job *job, const struct read_ops *ops)
 {
     job->steps = require_memory(calloc(ops->count + 1, sizeof *job->steps));

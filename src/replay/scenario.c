@@ -204,6 +204,8 @@ static const char *end_of_change(const char *at)
     return at + strlen(at);
 }
 
+/* The limit is checked before a change is parsed, so that the message points at the one too
+ * many. */
 bool scenario_parse(struct scenario *scenario, const char *text, struct error *error)
 {
     const char *at = text;

@@ -109,6 +109,8 @@ static void move_rest(struct trace_builder *to, struct trace_builder *from,
     }
 }
 
+/* Strings have other numbers in each builder; a series is the same where its mapped name, unit
+ * and device are, and its samples are put behind those that are there. */
 static void move_series(struct trace_builder *to, const struct trace_builder *from,
                         const struct id_maps *maps)
 {

@@ -467,6 +467,7 @@ size_t input_source_read(struct input_source *source, char *to, size_t size)
     return source->unpacker ? read_unpacked(source, to, size) : read_plain(source, to, size);
 }
 
+/* A pipe has no file of its own to close. A file that the caller opened stays open. */
 void input_source_free(struct input_source *source)
 {
     if (!source)

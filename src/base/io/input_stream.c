@@ -172,6 +172,8 @@ static enum compression known_from(const unsigned char *head, size_t length)
     return COMPRESSION_NONE;
 }
 
+/* For messages and inspect: "none" is told as well, since a user may not know that a file was
+ * packed. */
 const char *compression_name(enum compression compression)
 {
     switch (compression) {
@@ -264,6 +266,8 @@ static void input_stream_begin(struct input_stream *stream, struct input_source 
     source->wants_ring = has_own_thread && stream->compression != COMPRESSION_NONE;
 }
 
+/* The source is freed here where it could not be opened: the stream does not own it before it
+ * begins. */
 bool input_stream_open(struct input_stream *stream, const char *path, bool has_own_thread,
                        struct error *error)
 {

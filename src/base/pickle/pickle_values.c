@@ -33,6 +33,7 @@ enum pickle_kind pickle_kind(struct pickle_value value)
     return (unsigned)pickle_tag(value) < TAG_COUNT ? kinds[pickle_tag(value)] : PICKLE_NOTHING;
 }
 
+/* With articles and in Python's words: they stand in messages, "expected a dict". */
 const char *pickle_kind_name(enum pickle_kind kind)
 {
     static const char *const names[] = {
@@ -258,6 +259,8 @@ bool pickle_unsigned(const struct pickle_tree *tree, struct pickle_value value, 
     return true;
 }
 
+/* Integers beyond 2^53 are rounded, as a double cannot hold them all; what is no number at all
+ * is NaN. */
 double pickle_real(const struct pickle_tree *tree, struct pickle_value value)
 {
     uint64_t magnitude;

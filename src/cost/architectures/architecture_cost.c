@@ -6,6 +6,8 @@
  * with C, 7 FLOPs. */
 enum { SCAN_FLOPS = 7 };
 
+/* The head counts once a sample and not once a token, which its name says: the figures beside
+ * it are per token. */
 const char *model_part_name(enum model_part part)
 {
     static const char *const names[PART_COUNT] = {

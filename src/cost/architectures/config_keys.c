@@ -21,6 +21,7 @@ void config_fail(struct config_keys *config, const char *format, ...)
     error_set(config->error, ERROR_INPUT, "%s: %s", config->path, text);
 }
 
+/* For messages: what is nested is named by its kind, since its text could be the whole file. */
 static const char *config_keys_written(const struct json_node *node)
 {
     switch (node->kind) {

@@ -44,6 +44,8 @@ void read_output_layer(struct architecture *architecture, struct config_keys *co
     architecture->output_matrix = architecture->vocabulary * architecture->hidden_size;
 }
 
+/* Without a number of key heads each query head has its own, as before grouped queries. Each
+ * size has a limit, so that products of them stay in 63 bits. */
 void read_decoder_sizes(struct architecture *architecture, struct config_keys *config,
                         bool is_tied_by_default)
 {

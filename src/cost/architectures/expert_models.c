@@ -12,6 +12,8 @@ static int64_t expert_count(struct config_keys *config)
     return config_size(config, is_local ? "num_local_experts" : "num_experts", SIZE_MAX_EXPERTS);
 }
 
+/* Each expert is a whole feed-forward of the given size; there is no dense one beside them and
+ * none that is shared. */
 static void read_mixtral(struct architecture *architecture, struct config_keys *config)
 {
     struct layer_kind kind;

@@ -44,6 +44,8 @@ static void list_model_types(char *text, size_t size)
         }
 }
 
+/* The text comes from a file and is cut to 60 characters; all known types are named, as the
+ * right one may be a sibling of it. */
 static bool no_such_type(const char *where, const char *model_type, struct error *error)
 {
     char known[1024];

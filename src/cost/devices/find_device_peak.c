@@ -442,6 +442,8 @@ static const struct device_peak *find_device_peak_refuse(const struct device_pea
     return NULL;
 }
 
+/* How it was found is kept in words: a report shows it beside the peak, since a wrong device
+ * makes every share wrong. */
 static const struct device_peak *accept(const struct device_peak *device,
                                         enum device_match_kind kind, struct device_match *match)
 {

@@ -60,6 +60,8 @@ static bool add_matmul(struct measured_rates *rates, const struct json_node *ent
     return true;
 }
 
+/* A file without one is refused: it would give no rate, and the user would look for the reason
+ * elsewhere. */
 static bool read_matmuls(struct measured_rates *rates, const struct json_node *first,
                          struct error *error)
 {
@@ -78,6 +80,8 @@ static bool read_matmuls(struct measured_rates *rates, const struct json_node *f
                      rates->path);
 }
 
+/* Threads are told of a processor only, where the rate depends on their number. Lengths are
+ * bounded, as texts come from a file. */
 static const char *how_measured(struct measured_rates *rates, const char *what)
 {
     char text[512];
@@ -124,6 +128,7 @@ static bool parse_measured_rates(struct measured_rates *rates, const struct json
     return true;
 }
 
+/* The path is copied before parsing, since messages of the parser name it. */
 bool measured_rates_read(struct measured_rates *rates, const char *path, struct error *error)
 {
     struct arena tree = {0};

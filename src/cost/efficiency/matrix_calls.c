@@ -254,6 +254,8 @@ static void matrix_calls_add_kernel(struct call_search *search, uint32_t index)
     search->calls->pieces[search->calls->piece_count++] = piece;
 }
 
+/* Only the ledger's device: a process may drive several, and time of another one is in another
+ * ledger. */
 static void matrix_calls_add_kernels(struct call_search *search)
 {
     const struct trace *trace = search->trace;

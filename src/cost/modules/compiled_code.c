@@ -80,6 +80,8 @@ static enum compiled_phase compiled_phase_of(const struct json_node *call)
     return again < 0 ? COMPILED_PHASE_UNKNOWN : again ? COMPILED_AGAIN : COMPILED_ONCE;
 }
 
+/* A key that comes twice leads to its first graph; the later one stays in the list,
+ * unreferred. */
 static void compiled_code_add_graph(struct compiled_code *code, struct arena *arena,
                                     const struct json_node *entry)
 {

@@ -234,6 +234,8 @@ static void cost_search_clear(struct cost_search *search)
     known_results_clear(&search->results);
 }
 
+/* The user's formulas go before ours; what the recorder wrote of an op counts only where
+ * neither knows it, as it does not tell how it was counted. */
 static void compute_cost(struct counted_ops *ops, struct cost_search *search, uint32_t op,
                          uint32_t step)
 {

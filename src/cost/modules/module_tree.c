@@ -165,6 +165,8 @@ static int compare_marks(const void *a, const void *b)
     return left->event < right->event ? -1 : left->event > right->event;
 }
 
+/* Sorted by start, as the tree is built from how ranges nest; the index keeps equal starts in
+ * the order of the trace. */
 static struct mark *find_marks(const struct trace *trace, uint32_t *count,
                                bool (*is_wanted)(const struct trace *trace,
                                                  const struct event *event))

@@ -105,6 +105,8 @@ static struct ptrace_facts gather_facts(long pid, int problem)
     return facts;
 }
 
+/* Each level has another way out: 3 cannot be undone before a restart, 2 needs a capability, 1
+ * a parent. */
 static bool tell_scope(const struct ptrace_facts *facts, struct error *error)
 {
     if (facts->scope == 3)

@@ -307,6 +307,7 @@ static void write_energy(FILE *output, const struct rank_progress *progress)
         fputc('\n', output);
 }
 
+/* The separator tells whether anything was written: without a span there is no line at all. */
 static void write_between(FILE *output, const struct rank_progress *progress)
 {
     static const char *const names[SPAN_KINDS] = {"checkpoints", "restores", "evaluations",
@@ -387,6 +388,8 @@ static void write_triggers(FILE *output, const struct top_view *view)
                 windows == 1 ? "" : "s", show_text(live_label_of(last, "why")).text);
 }
 
+/* Older records of a rank are of attempts before; the first that is the newest of its rank
+ * stands for the job. Without one there is nothing to say. */
 static void top_page_write_job(FILE *output, const struct top_view *view)
 {
     struct job_so_far so_far = sum_up_job(view->records);

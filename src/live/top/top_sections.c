@@ -65,6 +65,7 @@ static double top_sections_rate_of(const struct top_view *view, const struct liv
     return (sample->value - before->value) / seconds;
 }
 
+/* Samples are few (tens for each device), so that a search of all of them will do. */
 static const struct live_sample *find_gpu(const struct top_view *view, const char *family,
                                           const char *gpu, const char *name, const char *value)
 {
@@ -122,6 +123,8 @@ static const struct text_column gpu_columns[] = {
 
 enum { GPU_COLUMNS = sizeof gpu_columns / sizeof *gpu_columns };
 
+/* By the same metrics that are exported: what the page shows can be looked up in a dashboard
+ * under these names. */
 static void fill_gpu(struct arena *arena, const struct top_view *view, const char *gpu,
                      const char *name, struct text_cell *cells)
 {
@@ -148,6 +151,8 @@ static void fill_gpu(struct arena *arena, const struct top_view *view, const cha
     cells[column++].text = slow_reasons(arena, view, gpu);
 }
 
+/* A device is what tells of itself (gpu_info); that its counters are missing leaves cells
+ * unknown and not the row out. */
 static void write_gpus(FILE *output, struct arena *arena, const struct top_view *view)
 {
     struct text_cell *cells = arena_allocate(arena, (size_t)ROWS_MAX * GPU_COLUMNS * sizeof *cells);

@@ -115,6 +115,9 @@ static int compare_slices(const void *left, const void *right)
     return a->depth < b->depth ? -1 : a->depth > b->depth;
 }
 
+/* Slices of a stream are collected while its kernels pass in the order of time, one open path
+ * a stream; only then all are sorted, as viewers want slices that nest in one order over all
+ * tracks. */
 void find_module_slices(struct module_slices *slices, const struct trace *trace,
                         const struct module_costs *costs)
 {
@@ -246,6 +249,7 @@ static void chrome_tracks_write_steps(const struct writing *work)
     }
 }
 
+/* Pieces never overlap, so that one track holds them all and none has to nest in another. */
 static void chrome_tracks_write_accounts(const struct writing *work)
 {
     const struct ledger *ledger = work->source->ledger;
@@ -272,6 +276,8 @@ static int chrome_tracks_by_start(const void *left, const void *right)
     return ((*a)->start_ns > (*b)->start_ns) - ((*a)->start_ns < (*b)->start_ns);
 }
 
+/* What the host was in and what ended the gap are left out where they are not known: a viewer
+ * shows an empty argument as if it said something. */
 static void write_gap(const struct writing *work, const struct idle_gap *gap)
 {
     const struct trace *trace = work->source->trace;

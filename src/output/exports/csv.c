@@ -38,6 +38,7 @@ static void csv_write_table(FILE *output, const struct flat_table *table)
     }
 }
 
+/* The name is of no use any more once the file is opened, whether that worked or not. */
 static bool csv_write_file(struct output_folder *folder, const struct flat_table *table,
                            struct error *error)
 {

@@ -59,6 +59,8 @@ static void jsonl_write_cell(struct json_writer *json, const char *key, const st
         json_null(json, key);
 }
 
+/* The table's name is in each line: readers of JSON lines filter them one by one and know no
+ * line before. */
 static void jsonl_write_rows(FILE *output, const struct results *results)
 {
     SCOPED(flat_tables) flat = {0};

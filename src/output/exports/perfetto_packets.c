@@ -279,6 +279,9 @@ static void add_flow(struct packet_writer *writer, const struct event *event)
     bytes_add_fixed(&writer->event, lane_id(writer, call), 8);
 }
 
+/* Names and categories are interned: a number stands for a text that was written once.
+ * Arguments are left out where the trace has no such number (NO_ID, or -1 on the host's
+ * tracks). */
 static void add_begin(struct packet_writer *writer, const struct event *event)
 {
     const struct trace *trace = writer->trace;
@@ -463,6 +466,8 @@ static void write_clocks(struct packet_writer *writer, int64_t first_ns)
  * below 4 million. */
 enum { OWN_TRACK_STEPS = 1, OWN_TRACK_ACCOUNTS, OWN_LANES = 1 << 30, OWN_PID = 9000000 };
 
+/* The first of our tracks is a process of its own, the others are its children: so they stand
+ * together, above all that the trace has. The process has a number that no real one has. */
 static void write_own_track(struct packet_writer *writer, int64_t track, const char *name)
 {
     packet_empty(&writer->event);

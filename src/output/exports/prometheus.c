@@ -158,6 +158,9 @@ static bool prometheus_sum_rows(const struct table *table, size_t first,
     return is_known;
 }
 
+/* Without a label there is one sample a rank, the sum over the table, which the first row
+ * stands for. With one there is a sample for each of its values: rows that share a value are
+ * summed at the first of them. */
 static void write_rows_metric(FILE *output, const struct results *results,
                               const struct rows_metric *line)
 {
@@ -389,6 +392,8 @@ static void prometheus_write_job(FILE *output, const struct results *results)
     write_job_step_times(output, results);
 }
 
+/* All samples of a metric must stand together in this format, hence the loop over metrics is
+ * outside and the one over ranks inside of each. */
 static bool write_prometheus(FILE *output, const struct export_content *content,
                              struct error *error)
 {

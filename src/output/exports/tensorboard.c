@@ -55,6 +55,8 @@ static bool write_run(struct output_folder *folder, const char *name,
     return output_file_close(&file, error);
 }
 
+/* A folder is a run in TensorBoard: one for each rank makes their curves stand in the same
+ * charts, with a color of each. */
 static bool write_tensorboard(struct output_folder *folder, const struct export_content *content,
                               struct error *error)
 {

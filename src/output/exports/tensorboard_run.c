@@ -87,6 +87,8 @@ static void add_scalars(FILE *output, const struct step_scalars *scalars)
     free(is_described);
 }
 
+/* Patterns, not names: a chart then also takes accounts that only some runs have, and several
+ * runs are drawn in one. */
 static void add_layout(struct bytes *summary)
 {
     static const struct scalar_chart steps[] = {
@@ -155,6 +157,8 @@ static void tensorboard_run_write_escaped(FILE *stream, const char *text)
     arena_clear(&arena);
 }
 
+/* A cost is told only where there is one and an estimate beside it: findings without a cost
+ * have -1 there. */
 static void tensorboard_run_write_advice(FILE *stream, const struct section *section)
 {
     if (section->finding_count == 0)
@@ -180,6 +184,7 @@ static void tensorboard_run_write_advice(FILE *stream, const struct section *sec
     }
 }
 
+/* No advice section is another thing than nothing to advise: then nothing is written at all. */
 static void tensorboard_run_add_advice(struct bytes *summary, const struct rank_results *rank)
 {
     const struct section *section = section_of_role(rank, SECTION_OF_ADVICE);

@@ -96,6 +96,8 @@ void summary_add_text(struct bytes *summary, const char *tag, const char *text)
 
 /* ---- the page "Custom scalars" --------------------------------------------------------------- */
 
+/* A chart has room for few patterns; the unused ones are empty and not written, as an empty
+ * pattern would match every curve. */
 static void add_chart(struct bytes *category, const struct scalar_chart *chart)
 {
     SCOPED(bytes) message = {0};
@@ -109,6 +111,8 @@ static void add_chart(struct bytes *category, const struct scalar_chart *chart)
     protobuf_message(category, CATEGORY_CHART, &message);
 }
 
+/* The layout is read from one text tensor under a tag that the plugin has fixed; there is one
+ * in a run. */
 void summary_add_layout(struct bytes *summary, const struct chart_category *categories,
                         size_t count)
 {

@@ -13,6 +13,8 @@ static const char *copy(struct arena *arena, struct short_text text)
     return arena_copy_text(arena, text.text, strlen(text.text));
 }
 
+/* Only times and texts can hold a character beyond ASCII ("µs", names), so only these are
+ * asked whether the page may show it. */
 const char *value_as_text(struct arena *arena, const struct value *value, bool use_unicode)
 {
     switch (value->unit) {
@@ -202,6 +204,8 @@ struct conversion {
     bool use_unicode;
 };
 
+/* The scale is one for the whole column: with the unit in its title, numbers below each other
+ * can be compared by their length. */
 static void convert_column(struct conversion *conversion, size_t column)
 {
     const struct column *head = &conversion->from->columns[column];

@@ -366,6 +366,8 @@ static void put_row(const struct printer *printer, const struct screen_chart *ch
     fputc('\n', printer->output);
 }
 
+/* The title may be longer than the names below it and is cut to their width, so that the
+ * amounts stay in one column. The total has no bar: it would be as wide as the page. */
 static void put_chart(const struct printer *printer, const struct screen_chart *chart)
 {
     struct chart_layout layout = chart_layout(printer, chart);

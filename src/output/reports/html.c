@@ -14,6 +14,8 @@
 
 /* First screens as JSON, for the page: it shows the same words and numbers as a terminal. */
 
+/* A screen without a chart has null and not an empty object, so that the page asks one thing
+ * only. */
 static void write_chart(struct json_writer *json, const struct screen_chart *chart)
 {
     if (!chart->title || chart->row_count == 0) {
@@ -43,6 +45,8 @@ static void write_chart(struct json_writer *json, const struct screen_chart *cha
     json_end_object(json);
 }
 
+/* The texts of the first screen of a terminal, so that the page says the same in the same
+ * words. */
 static void write_findings(struct json_writer *json, const struct first_screen *screen)
 {
     json_text(json, "findings_title", screen->findings_title);
@@ -70,6 +74,8 @@ static void first_screen_json_write_texts(struct json_writer *json, const char *
     json_end_array(json);
 }
 
+/* Made as for a terminal that knows Unicode: what the browser shows is not bound by this
+ * machine's locale. */
 static void first_screen_json_write_screen(struct json_writer *json, const char *key,
                                            const struct results *results)
 {

@@ -113,6 +113,8 @@ static void add_row(struct bytes *packed, const struct timeline_row *row, bool i
     bytes_clear(&own.bytes);
 }
 
+/* The keys are what the page knows lanes by; a new kind without one would be drawn as nothing,
+ * hence no default and the compiler's warning. */
 static const char *kind_key(enum timeline_lane_kind kind)
 {
     switch (kind) {
@@ -217,6 +219,8 @@ static void write_path(struct json_writer *json, const struct timeline *timeline
     free(packed.bytes);
 }
 
+/* Each region tells below which duration events were merged in it: the page must not show a
+ * merged block as one event where it zooms in. */
 static void html_timeline_write_steps(struct json_writer *json, const struct timeline *timeline)
 {
     json_begin_array(json, "steps", JSON_ON_ONE_LINE);

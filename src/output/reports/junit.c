@@ -69,6 +69,7 @@ static void junit_write_rank(FILE *output, struct arena *arena, const struct ran
     fputs("  </testsuite>\n", output);
 }
 
+/* No counts at the top: they are optional in JUnit's XML, and readers count for themselves. */
 static bool write_junit(FILE *output, const struct results *results,
                         const struct report_options *options, struct error *error)
 {

@@ -70,6 +70,7 @@ static void markdown_write_findings(const struct markdown *markdown, const struc
         (void)fputc('\n', markdown->output);
 }
 
+/* An empty line must end a list, or the table behind it would become a part of its last entry. */
 static void markdown_write_numbers(const struct markdown *markdown, const struct section *section)
 {
     for (size_t i = 0; i < section->number_count; i++) {

@@ -92,6 +92,9 @@ static void write_not_known_cells(struct json_writer *json, const struct table *
         json_end_object(json);
 }
 
+/* Rows are objects by the keys of columns, not arrays: a column may be added in the middle
+ * without a reader noticing. The depth tells what a row is a part of, as order and depth alone
+ * make the tree. */
 static void results_as_json_write_rows(struct json_writer *json, const struct table *table)
 {
     json_begin_array(json, "rows", JSON_ONE_PER_LINE);
@@ -197,6 +200,8 @@ static void results_as_json_write_findings(struct json_writer *json, const char 
     json_end_array(json);
 }
 
+/* Tables and findings are always there, empty or not; only the intro, which is for people, may
+ * be missing. */
 static void results_as_json_write_section(struct json_writer *json, const char *key,
                                           const struct section *section)
 {
@@ -210,6 +215,8 @@ static void results_as_json_write_section(struct json_writer *json, const char *
     json_end_object(json);
 }
 
+/* null where the file tells no rank: 0 is one. Sections are an object by key, so that a
+ * program asks for one without a search. */
 static void results_as_json_write_rank(struct json_writer *json, const struct rank_results *rank)
 {
     json_begin_object(json, NULL, JSON_ONE_PER_LINE);

@@ -43,6 +43,8 @@ static void write_uri(struct json_writer *json, const char *path)
     json_text(json, "uri", uri);
 }
 
+/* A location without a line: a trace has none that an editor could open, and code hosts take
+ * the file alone. */
 static void write_location(struct json_writer *json, const char *file)
 {
     json_begin_array(json, "locations", JSON_ON_ONE_LINE);

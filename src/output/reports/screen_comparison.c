@@ -156,6 +156,8 @@ static const char *compared_files(struct screen_builder *builder)
                          own_part(builder, b.text, a.text));
 }
 
+/* Conditions are answers and not the verdict: what changed stands above whether a gate holds.
+ * Without a verdict of its own the builder's stays. */
 static void fill_comparison(struct screen_builder *builder)
 {
     const struct section *difference = find_section(builder->rank, "difference");

@@ -9,6 +9,8 @@ static bool is_hang(const struct screen_builder *builder)
     return find_section(builder->rank, "hang") != NULL;
 }
 
+/* A figure that is not known is left out by `screen_add_figure`, so that a dump without counts
+ * still gives a screen. */
 static void fill_hang(struct screen_builder *builder)
 {
     const struct section *hang = find_section(builder->rank, "hang");

@@ -106,6 +106,8 @@ static void add_time_left(struct screen_builder *builder, const struct section *
                  screen_format(builder, " (%s steps)", format_count(steps).text));
 }
 
+/* Few logs tell all of these: each is there or not by itself, and those of one device come
+ * last, as they are compared between jobs of different sizes. */
 static void screen_job_add_figures(struct screen_builder *builder, const struct section *job)
 {
     add_duration(builder, "elapsed ", metric_number(builder->rank, METRIC_JOB_ELAPSED), "");

@@ -134,6 +134,8 @@ static bool is_step_memory(const struct screen_builder *builder)
     return metric_number(builder->rank, METRIC_MEMORY_PEAK).unit == UNIT_BYTES;
 }
 
+/* The largest batch that fits is told only where a budget was given. In which step and phase
+ * the peak lies is one figure: either alone does not find the place. */
 static void fill_step_memory(struct screen_builder *builder)
 {
     const struct section *memory = find_section(builder->rank, "memory");

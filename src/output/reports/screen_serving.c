@@ -70,6 +70,8 @@ static void screen_serving_fill_verdict(struct screen_builder *builder, const st
         builder->screen->verdict = "How fast it could be is not known: needs --device NAME.";
 }
 
+/* A decode step is mostly bound by the bytes that it reads and a prefill by its FLOPs, so that
+ * the chart is of bytes for the one and of FLOPs for the other. */
 static void fill_serving(struct screen_builder *builder)
 {
     const struct section *step = find_section(builder->rank, "serving_step");

@@ -241,6 +241,8 @@ static const struct finding *costliest(const struct rank_results *rank)
     return best;
 }
 
+/* Some verdicts are in other words on a CPU: there is no device that waits for a host. NULL
+ * for an account that is no verdict at all. */
 static const char *words_of(const char *id, bool is_cpu)
 {
     static const struct {

@@ -210,6 +210,8 @@ static void write_confidence(const struct page *page, const struct advice_estima
     write_prose(page, "    ", 4, text, QUIET);
 }
 
+/* An estimate has its own words (a share, a bound of the speedup); a cost alone is told per
+ * step; without either there is only what was found. */
 static const char *cost_text(const struct page *page, const struct finding *finding)
 {
     size_t size = strlen(finding->what) + 96;
@@ -303,6 +305,8 @@ static struct number_layout number_layout(const struct page *page, const struct 
     return layout;
 }
 
+/* A text is written up to the margin, as it may be a sentence. A remark begins behind the
+ * value and goes on below its own begin, so that values stay in sight. */
 static void text_write_number(const struct page *page, const struct number *number,
                               const struct number_layout *layout)
 {
@@ -395,6 +399,8 @@ static void text_write_table(const struct page *page, const struct section *sect
     write_needs(page, table, &shown, widths);
 }
 
+/* Empty lines are between parts, never before the first or behind the last: which parts there
+ * are decides where one is needed. */
 static void text_write_section(struct page *page, const struct section *section)
 {
     text_write_heading(page, section->title);
@@ -551,6 +557,8 @@ static void text_write_ranks(struct page *page, const struct results *results)
     }
 }
 
+/* Problems come first, since they say that the numbers below are not of all files. What all
+ * ranks have in common stands before the ranks one by one. */
 static void text_write_whole(struct page *page, const struct results *results)
 {
     page->has_begun = results->problem_count > 0;

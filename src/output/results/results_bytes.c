@@ -287,6 +287,8 @@ static void code_path_of_timeline(struct coder *coder, struct timeline *timeline
         coder->is_broken = true;
 }
 
+/* One list of fields for both directions: what is written in one order cannot be read in
+ * another. The cast is for reading only, where the list is made anew. */
 static void code_timeline(struct coder *coder, struct timeline *timeline)
 {
     struct timeline_class *classes = (struct timeline_class *)(uintptr_t)timeline->classes;
@@ -313,6 +315,8 @@ static void code_timeline(struct coder *coder, struct timeline *timeline)
 
 /* ---- all ------------------------------------------------------------------------------------ */
 
+/* Read sections are put in by `rank_add_section`, which keeps what it needs to find them; when
+ * writing there is nothing to put, and after damage nothing that can be trusted. */
 static void code_rank(struct coder *coder, struct rank_results *rank)
 {
     struct section **sections = rank->sections;

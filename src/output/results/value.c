@@ -1,6 +1,7 @@
 /* What the units of values are called, and values as plain numbers. */
 #include "output/results/value.h"
 
+/* Part of the JSON schema: these words must stay, whatever the reports write. */
 const char *unit_key(enum unit unit)
 {
     switch (unit) {

@@ -294,6 +294,8 @@ static int32_t device_of_process(struct ascend_placing *placing)
     return low && low[1] >= '0' && low[1] <= '9' && !low[2] ? low[1] - '0' : 0;
 }
 
+/* The device follows from the process, as the rows of this JSON have no number of one; on the
+ * host there is none. */
 static uint32_t placing_track(struct ascend_placing *placing, bool is_device, int64_t stream)
 {
     const struct track_key key = {

@@ -149,6 +149,8 @@ static uint32_t ascend_thread(struct ascend_reading *reading, int64_t global)
     return trace_builder_track(&reading->builder, &key);
 }
 
+/* Process and thread are made up from device and stream: the database has no rows for them,
+ * and they must be the same for all tables. */
 static uint32_t stream_of(struct ascend_reading *reading, int64_t device, int64_t stream,
                           uint32_t thread)
 {

@@ -260,6 +260,8 @@ static bool read_sequence(const struct flight_entry_reader *reader, struct fligh
     return true;
 }
 
+/* Whether any call was seen to start is kept for all entries together: a dump in which none
+ * was has no starts to go by, and its retired calls are then judged without. */
 bool read_flight_entry(struct flight_entry_reader *reader, struct flight_entry *entry,
                        struct pickle_value dict, struct error *error)
 {

@@ -52,6 +52,8 @@ static bool deepspeed_log_recognises_line(struct log_text line)
            deepspeed_log_take_timer(line, &event);
 }
 
+/* One wording stands for begin and end of a checkpoint, told apart by "is ready now" behind
+ * the step. The first letter is left out, so that it may be written large or small. */
 static enum log_line_use deepspeed_log_read_mark(struct log_reading *reading, struct log_text line)
 {
     struct log_text rest;

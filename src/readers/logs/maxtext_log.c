@@ -50,6 +50,8 @@ static enum log_line_use maxtext_log_read_step(struct log_reading *reading, stru
     return LOG_LINE_USED;
 }
 
+/* Steps first, as they are most of the lines that say anything. Only an exit code of 0 is an
+ * end: any other one is no proof that training was done. */
 static enum log_line_use maxtext_log_read_line(struct log_reading *reading, struct log_text line)
 {
     enum log_line_use use = maxtext_log_read_step(reading, line);

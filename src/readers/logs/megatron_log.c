@@ -308,6 +308,8 @@ static const struct {
     {"exiting program after", NULL, JOB_END},
 };
 
+/* The step stands right behind the words or behind further ones; where those are missing, the
+ * number is an empty text, from which no step is taken, and the mark counts without it. */
 static enum log_line_use megatron_log_read_mark(struct log_reading *reading, struct log_text line)
 {
     for (size_t i = 0; i < sizeof mark_lines / sizeof *mark_lines; i++) {

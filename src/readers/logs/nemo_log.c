@@ -56,6 +56,8 @@ static bool find_member(struct log_text line, const char *name, struct log_text 
     return true;
 }
 
+/* Found by its members, in whatever order they stand. The length is loose: the timer measures
+ * the step, not from one line's time stamp to the next. */
 static enum log_line_use read_dllogger(struct log_reading *reading, struct log_text line)
 {
     struct job_event event = job_event_of(JOB_STEP);

@@ -97,6 +97,9 @@ static const struct {
     {"Training completed", JOB_END, NULL, NULL},
 };
 
+/* What stands before a number is sought from the begin of the mark and not from behind it, as
+ * it may be a part of the mark itself ("checkpoint in "). A length counts only with its unit
+ * behind it. */
 static enum log_line_use torchtitan_log_read_mark(struct log_reading *reading, struct log_text line)
 {
     for (size_t i = 0; i < sizeof mark_lines / sizeof *mark_lines; i++) {

@@ -13,6 +13,8 @@ static const int64_t ns_per_second = 1000000000;
 /* A file is a diary where so many headings have a date. */
 enum { HEADINGS_MIN = 2 };
 
+/* Exactly so many digits, as dates have them: a shorter number is no part of a date, and
+ * nothing is taken then. */
 static bool training_diary_take_digits(struct log_text *text, int count, int *number)
 {
     *number = 0;

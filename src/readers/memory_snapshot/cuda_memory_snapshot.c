@@ -113,6 +113,8 @@ static bool expect_rows(struct snapshot_reading *reading, uint32_t count)
                          (long long)reading->row_count, (long long)bytes);
 }
 
+/* The number of rows is checked before memory is taken for them: a broken file may name any.
+ * 0xff makes every remembered action one that no text has. */
 static bool cuda_memory_snapshot_read_trace(struct snapshot_reading *reading,
                                             struct snapshot_trace *trace, uint32_t device,
                                             struct pickle_value list)

@@ -135,6 +135,8 @@ static uint32_t nsys_sqlite_device_kernel_name(struct nsys_reading *reading,
     return nsys_sqlite_device_builder_text(reading, "(kernel without a name)");
 }
 
+/* Columns that a version of the database lacks read as missing, so that one list serves all
+ * versions. */
 static void nsys_sqlite_device_read_kernels(struct nsys_reading *reading)
 {
     static const char *const columns[] = {DEVICE_COLUMNS,
@@ -229,6 +231,7 @@ static void read_copies(struct nsys_reading *reading)
     sqlite_rows_clear(&rows);
 }
 
+/* A memset has no name in the database: the kind of memory is what tells it from others. */
 static void read_memsets(struct nsys_reading *reading)
 {
     static const char *const columns[] = {DEVICE_COLUMNS, "bytes", "memKind", NULL};

@@ -58,6 +58,8 @@ static bool nsys_sqlite_facts_is_of_process(const struct nsys_reading *reading, 
     return reading->process < 0 || nsys_process(global_id) == reading->process;
 }
 
+/* A database may hold the threads of several processes; only those of the one that is this
+ * rank become tracks, so only they get names. */
 static void read_thread_names(struct nsys_reading *reading)
 {
     static const char *const columns[] = {"nameId", "globalTid", NULL};
@@ -78,6 +80,7 @@ static void read_thread_names(struct nsys_reading *reading)
     sqlite_rows_clear(&rows);
 }
 
+/* As with threads: other processes (a launcher, the shell) are named in the database too. */
 static void read_process_names(struct nsys_reading *reading)
 {
     static const char *const columns[] = {"globalPid", "name", NULL};

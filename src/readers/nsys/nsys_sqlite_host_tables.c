@@ -49,6 +49,8 @@ static uint32_t nsys_sqlite_host_tables_name_of(struct nsys_reading *reading,
     return nsys_reading_string(reading, sqlite_integer(rows, COLUMN_NAME, -1));
 }
 
+/* One list of columns for tables of different kinds: a column that a table does not have is
+ * null in each row. */
 static void read_table(struct nsys_reading *reading, const struct host_table *table)
 {
     const char *const columns[] = {"start",        "end", "globalTid", table->name_column,

@@ -189,6 +189,8 @@ static bool parse_field(uint64_t *value, const char *json, const char *name)
     return *end != '.' && *end != 'e';
 }
 
+/* The caller's payload is changed only if a field was found: ranges of other libraries have
+ * payloads too, and must not take one's place. */
 bool nvtx_payload_parse(struct nvtx_payload *payload, const char *json)
 {
     struct nvtx_payload found = {.values = {0}};
@@ -302,6 +304,8 @@ static struct message message_of(const struct nccl_ranges *ranges, const struct 
     return message;
 }
 
+/* Detail 0 is "none": what is no call of NCCL gets that one, which all events without details
+ * share. A communicator has no name, its address is what its calls have in common. */
 static uint32_t detail_of(struct trace_builder *builder, const struct message *message)
 {
     struct event_detail detail = event_detail_none();
@@ -381,6 +385,8 @@ static void add_same(struct group *group, const struct message *call)
     message->bytes = sum_or_unknown(message->bytes, call->bytes);
 }
 
+/* One call that is not known makes the whole group unknown: a sum without it would be too
+ * small. Sends and receives may be mixed in a group, all other calls must be of one kind. */
 static void nsys_sqlite_nccl_add_to_group(struct group *group, const struct message *call)
 {
     if (!call->name)

@@ -3,6 +3,7 @@
 #include "readers/nsys_stats/stats_rows.h"
 #include "readers/nsys_stats/stats_sums.h"
 
+/* The form of kernel names is of no use here: calls have one name only. */
 static bool cuda_api_sum_fill(struct stats_table *table, struct nsys_database *database,
                               enum kernel_name_form form, struct error *error)
 {

@@ -29,6 +29,8 @@ static void read_threads(struct named_threads *threads, struct nsys_database *da
     sqlite_rows_clear(&rows);
 }
 
+/* A cell that is left out stays empty, which is not 0: a call that gave no result code, a
+ * thread without a name. Name ids are kept one higher, so that 0 means none. */
 static void cuda_api_trace_fill_row(struct stats_table *table, struct nsys_database *database,
                                     const struct sqlite_rows *rows,
                                     const struct named_threads *threads)

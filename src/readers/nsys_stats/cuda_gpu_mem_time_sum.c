@@ -3,6 +3,7 @@
 #include "readers/nsys_stats/stats_rows.h"
 #include "readers/nsys_stats/stats_sums.h"
 
+/* The table's titles are set first: also an empty table has its head. */
 static bool cuda_gpu_mem_time_sum_fill(struct stats_table *table, struct nsys_database *database,
                                        enum kernel_name_form form, struct error *error)
 {

@@ -100,6 +100,7 @@ static void cuda_gpu_trace_add_bytes(struct stats_cell *row, const struct sqlite
         row[CELL_THROUGHPUT] = stats_megabytes((double)per_second);
 }
 
+/* Shared memory is shown in MB and null stays an empty cell, as nsys writes both. */
 static void cuda_gpu_trace_add_kernels(struct work *work, enum kernel_name_form form)
 {
     const char *const columns[] = {WORK_COLUMNS,
@@ -158,6 +159,7 @@ static void add_copies(struct work *work)
     sqlite_rows_clear(&rows);
 }
 
+/* The name is nsys's own, in brackets, as a memset has none. */
 static void add_memsets(struct work *work)
 {
     static const char *const columns[] = {WORK_COLUMNS, "bytes", "memKind", NULL};

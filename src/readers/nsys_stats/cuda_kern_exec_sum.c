@@ -134,6 +134,8 @@ static int compare_means(const struct stats_cell *a, const struct stats_cell *b)
     return (a[5].real < b[5].real) - (a[5].real > b[5].real);
 }
 
+/* Sorted twice: by the key, so that equal means keep one order in every run, and then stably
+ * by the mean. The count of queued ones is a column of its own, since not every kernel waits. */
 static void cuda_kern_exec_sum_fill_rows(struct stats_table *table, struct launch_groups *groups)
 {
     if (groups->count)

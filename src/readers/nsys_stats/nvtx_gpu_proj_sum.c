@@ -134,6 +134,7 @@ static void add_projection(struct projection_group *group, const struct stats_ra
     group->children += projection->children;
 }
 
+/* The projected time, of the device, and the range's own, of the host, stand side by side. */
 static void nvtx_gpu_proj_sum_fill_row(struct stats_table *table, const struct stats_group *names,
                                        struct projection_group *group)
 {

@@ -281,6 +281,8 @@ static void pairing_clear(struct pairing *pairing)
     stats_ranges_clear(&pairing->ranges);
 }
 
+/* All three tables are needed: ranges, kernels, and the calls that join them. Kernels hang in
+ * a list on their launch (0xff: none), so that a pair is found without a search. */
 static bool nvtx_kern_sum_fill(struct stats_table *table, struct nsys_database *database,
                                enum kernel_name_form form, struct error *error)
 {

@@ -126,6 +126,8 @@ static int stats_groups_compare_groups(const void *a, const void *b)
     return order ? order : compare_nullable(left->group->style, right->group->style);
 }
 
+/* Without any time there is no share, and the cell stays empty. Whether there is a style
+ * decides where the name stands: always in the last column. */
 static void stats_groups_fill_row(struct stats_table *table, const struct ranked_group *ranked,
                                   double all)
 {

@@ -16,6 +16,8 @@ static const struct stats_report *const reports[] = {
     NULL,
 };
 
+/* No ending is the full name, as in nsys; an ending that is none of these is refused, not
+ * ignored. */
 static bool read_form(const char *text, enum kernel_name_form *form)
 {
     *form = KERNEL_NAME_FULL;

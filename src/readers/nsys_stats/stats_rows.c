@@ -55,6 +55,8 @@ static void read_labels(struct kind_labels *labels, struct nsys_database *databa
     sqlite_rows_clear(&rows);
 }
 
+/* In the order of CUPTI's numbers from 0 on: only an export without names for them needs the
+ * list. */
 void read_copy_labels(struct kind_labels *labels, struct nsys_database *database)
 {
     static const char *const known[] = {"Unknown",

@@ -307,6 +307,8 @@ static void stats_write_heading(struct stats_page *page, const struct stats_repo
         (void)fprintf(page->output, "# %s\n", report->name);
 }
 
+/* Several reports in JSON are members of one object and need their names; a single one stands
+ * alone, as a program expects it. */
 static void write_report_table(struct stats_page *page, const struct stats_report *report,
                                const struct stats_table *table)
 {

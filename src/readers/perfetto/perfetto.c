@@ -434,6 +434,8 @@ static int64_t read_packets(struct perfetto_reading *reading, struct input_strea
     return reading->byte + (int64_t)left;
 }
 
+/* What was damaged or cut explains an empty trace better than a missing category, so that is
+ * told first. */
 static bool perfetto_has_content(const struct perfetto_reading *reading, struct error *error)
 {
     const struct read_account *read = &reading->builder.read;

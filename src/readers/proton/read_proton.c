@@ -96,6 +96,8 @@ static void proton_describe_devices(struct call_sums *sums, const struct json_no
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
+/* A scope whose calls ran on two devices belongs to neither; once parted it stays so, whatever
+ * is added behind. */
 static void add_to_scope(struct call_sum *scope, const struct call_sum *sum)
 {
     scope->launches += sum->launches;
@@ -113,6 +115,8 @@ static void add_to_scope(struct call_sum *scope, const struct call_sum *sum)
         scope->device = SIZE_MAX;
 }
 
+/* Device and kernel are told by the time: where none is, nothing ran here. Cycles of warps are
+ * no time, and what has only these is remembered for the message. */
 static struct call_sum own_sum(struct proton_reading *reading, const struct json_node *node)
 {
     static const char *const keys[SUM_WIDTHS] = {"flops8", "flops16", "flops32", "flops64",
@@ -198,6 +202,8 @@ static bool proton_read_tree(struct call_sums *sums, const struct json_node *roo
                      reading.without_time ? reading.without_time : "");
 }
 
+/* The tree is freed before the error gets the file's name, as all texts that are kept were
+ * copied. */
 bool read_proton(struct call_sums *sums, const char *path, struct error *error)
 {
     SCOPED(input_stream) input = {0};

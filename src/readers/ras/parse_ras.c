@@ -143,6 +143,8 @@ static void read_communicator(struct ras_status *status, struct arena *arena,
     }
 }
 
+/* Operations are summed up behind the loop: how many kinds there are is known only when all
+ * communicators are read. */
 bool parse_ras_json(struct ras_status *status, struct arena *arena, const char *text, size_t length,
                     struct error *error)
 {

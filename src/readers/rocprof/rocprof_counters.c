@@ -49,6 +49,8 @@ void rocprof_run_count(struct rocprof_run *run, const struct rocprof_count *coun
         found->samples[of_kernel].value += sample.value;
 }
 
+/* Named at the end, as a counter's name may come behind its values; one without a name keeps
+ * its number. */
 void rocprof_run_name_series(struct rocprof_run *run)
 {
     struct series_list *list = &run->builder.series;

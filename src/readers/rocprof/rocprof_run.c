@@ -286,6 +286,8 @@ static int32_t blocks_of(int64_t items, int64_t block)
     return rocprof_run_small(items / block + (items % block != 0));
 }
 
+/* The grid is divided by the block, since the file counts it in work-items and everything else
+ * in blocks. */
 static uint32_t rocprof_run_kernel_detail(struct rocprof_run *run,
                                           const struct rocprof_record *record, int32_t registers)
 {
@@ -509,6 +511,8 @@ static void finish_device_events(struct rocprof_run *run, struct event_store *st
     }
 }
 
+/* A text is made only where the file has none, and kept, so that all calls of that kind share
+ * it. */
 static uint32_t operation_name_of(struct rocprof_run *run, uint32_t index)
 {
     struct rocprof_operation *operation = &run->operations[index];

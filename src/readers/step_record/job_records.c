@@ -286,6 +286,7 @@ static DIR *open_folder(const char *capture)
     return opened;
 }
 
+/* The first one is enough: a capture of thousands of ranks has as many files. */
 bool has_step_records(const char *capture)
 {
     DIR *folder = open_folder(capture);

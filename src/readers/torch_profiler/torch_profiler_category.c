@@ -57,6 +57,7 @@ enum event_kind torch_profiler_category_kind(const char *category, size_t length
     return EVENT_HOST_OTHER;
 }
 
+/* Only these three name themselves in categories; all others, ROCm's too, use CUDA's words. */
 enum platform torch_profiler_category_platform(const char *category, size_t length)
 {
     static const struct {

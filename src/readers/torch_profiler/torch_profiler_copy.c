@@ -56,6 +56,8 @@ static bool copy_member(struct copying *copying)
     return is_copied;
 }
 
+/* A member that cannot be copied whole is where the text is cut off: what came before it
+ * stays, and the loss is told. */
 static void copy_object(struct copying *copying)
 {
     for (;;) {

@@ -9,6 +9,8 @@ static int32_t torch_profiler_header_small(int64_t value)
     return value > INT32_MAX || value < INT32_MIN ? -1 : (int32_t)value;
 }
 
+/* A field that is missing stays -1, as 0 bytes or 0 multiprocessors would be a wrong figure.
+ * Entries that are no objects are no devices. */
 static void read_device(struct torch_store *store, const struct json_slice *properties)
 {
     struct device device = {
@@ -41,6 +43,7 @@ static void read_device(struct torch_store *store, const struct json_slice *prop
         trace_builder_add_device(store->builder, &device);
 }
 
+/* Two spellings of the host's name are about. A rank that is not told stays -1, as 0 is one. */
 static void parse_distributed_info(struct torch_store *store, const struct json_slice *info)
 {
     struct run_facts *facts = &store->builder->facts;
@@ -94,6 +97,8 @@ static bool torch_profiler_header_take_flag(struct run_facts *facts, const struc
     return flag != NULL;
 }
 
+/* Values of all other keys are skipped where they stand and never held as a whole: they may be
+ * large. */
 bool torch_header_knows(const struct json_slice *key)
 {
     static const char *const keys[] = {

@@ -303,6 +303,8 @@ static void tell_unused(struct trace *trace)
                 read_account_leave(read, kinds[k].name, read->categories[i].events);
 }
 
+/* The end of the text is where its object closed, or else how far reading came. Only what has
+ * content is finished: an empty builder makes no trace. */
 static bool torch_profiler_json_read_trace(struct trace *trace, struct input_stream *input,
                                            const struct read_options *options, struct error *error)
 {

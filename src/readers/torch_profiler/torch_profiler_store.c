@@ -449,6 +449,7 @@ static void store_row(struct torch_store *store, const struct torch_event *text)
     ascend_rows_add(&store->rows, store->builder, &row, &text->args);
 }
 
+/* Ids stay texts: they are only compared, and a number of JSON need not hold them exactly. */
 static void store_flow(struct torch_store *store, const struct torch_event *text)
 {
     const struct ascend_flow flow = {

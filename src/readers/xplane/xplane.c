@@ -206,6 +206,8 @@ static bool is_host(struct proto_bytes name)
     return proto_text_begins(name, "/host:");
 }
 
+/* The plane of the environment tells when the profile began by the clock of the day; 0 stays
+ * where none does. */
 static void find_profile_start(struct xplane_reading *reading, const struct found_planes *found)
 {
     for (size_t i = 0; i < found->count; i++) {
@@ -316,6 +318,8 @@ static void leave_plane(struct xplane_reading *reading, const struct found_plane
         read_account_leave(&reading->builder.read, name, events);
 }
 
+/* A plane is opened for as long as it is read only: its tables of names are its own and go
+ * with it. */
 static void read_plane(struct xplane_reading *reading, const struct found_plane *found)
 {
     struct xplane plane;
@@ -396,6 +400,8 @@ static void tell_of_end(struct xplane_reading *reading, const struct found_plane
     }
 }
 
+/* An empty profile of JAX is most often one that was stopped before the asynchronous steps had
+ * run; the message says how to wait. */
 static bool has_content(const struct xplane_reading *reading, struct error *error)
 {
     const struct read_account *read = &reading->builder.read;

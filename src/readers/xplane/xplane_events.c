@@ -109,6 +109,8 @@ static bool read_usual_event(struct xplane_reading *reading, struct xplane_event
     return true;
 }
 
+/* The usual layout is tried first, as there are millions of events. Stats are not decoded
+ * here: from the first one on the rest of the message is kept, and most are never looked at. */
 bool xplane_event_read(struct xplane_reading *reading, struct xplane_event *event,
                        struct proto_bytes message)
 {

@@ -89,6 +89,7 @@ static struct hlo_sizes sizes_of(struct proto_bytes shape)
     return sizes;
 }
 
+/* A repeated field may come packed or one by one, mixed too; both are added. */
 static struct hlo_sizes numbers_of(struct proto_bytes message, uint32_t number)
 {
     struct proto_walk walk = proto_walk_of(message);
@@ -116,6 +117,8 @@ static bool multiply_by_all(int64_t *product, const struct hlo_sizes *sizes)
     return true;
 }
 
+/* NULL where the file refers to what it does not hold: then the sizes are not known, and no
+ * FLOPs are counted. */
 static const struct hlo_instruction *operand_of(const struct hlo_program *program,
                                                 const struct hlo_instruction *instruction,
                                                 size_t number)

@@ -436,6 +436,8 @@ static void read_core_line(struct xplane_reading *reading, struct device_line *l
     large_array_free(events);
 }
 
+/* A line that breaks off is told as damage behind what could be read of it: events up to there
+ * count. */
 static void read_device_line(struct xplane_reading *reading, struct device_line *line)
 {
     struct proto_walk walk = proto_walk_of(line->line.message);
@@ -575,6 +577,8 @@ static void add_host_event(struct xplane_reading *reading, uint32_t track,
     trace_builder_add(&reading->builder, &event);
 }
 
+/* What was launched is forgotten with each line, as a launch and what it starts are of one
+ * thread. */
 static void read_host_line(struct xplane_reading *reading, const struct xplane_line *line)
 {
     struct proto_walk walk = proto_walk_of(line->message);
@@ -590,6 +594,7 @@ static void read_host_line(struct xplane_reading *reading, const struct xplane_l
     (void)xplane_is_whole(reading, &walk, "a line");
 }
 
+/* A line without an event makes no track, so that no empty thread stands in a report. */
 void xplane_read_host(struct xplane_reading *reading, const struct xplane *plane)
 {
     struct proto_walk walk = proto_walk_of(plane->message);

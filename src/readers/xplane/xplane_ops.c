@@ -369,6 +369,8 @@ static uint32_t call_stack(struct xplane_reading *reading, const struct xplane_s
                       primitive_of(stats));
 }
 
+/* The first two operands are what a product is told by. An operand that cannot be written ends
+ * the list there: a later one would take its place. */
 static void find_operands_in_program(struct operands *operands, const struct hlo_op *hlo)
 {
     char sizes[NAME_BYTES_MAX / 4];

@@ -292,6 +292,7 @@ struct xplane_stats xplane_stats_of(const struct xplane *plane, struct xplane_me
 
 /* ---- the plane ------------------------------------------------------------------------------ */
 
+/* The last one counts, as protocol buffers want it of a field that comes twice. */
 struct proto_bytes xplane_name_of(struct proto_bytes message)
 {
     struct proto_walk walk = proto_walk_of(message);

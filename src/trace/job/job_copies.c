@@ -253,6 +253,8 @@ static bool is_within(const struct job_attempt *attempt, const struct job_attemp
     return other->source < attempt->source;
 }
 
+/* A file that is no history and has steps tells them at first hand; of another history this is
+ * asked for: does it hold all that this one tells? */
 static bool is_known_elsewhere(const struct job *job, const struct job_attempt *attempt)
 {
     for (size_t i = 0; i < job->attempt_count; i++) {

@@ -220,6 +220,8 @@ static struct job_attempt *attempt_that_starts(struct job *job, struct job_event
     return begin_attempt(job, true);
 }
 
+/* A restore begins an attempt where none is open, as it comes before the first step. The step
+ * that it went on from is kept: steps behind it were lost. */
 static void collect_restore(struct job *job, struct job_event *event)
 {
     struct job_attempt *attempt = attempt_that_starts(job, event);
@@ -645,6 +647,7 @@ void job_clear(struct job *job)
     *job = (struct job){0};
 }
 
+/* All that a diary may leave out is "not known" at first; the entry's own lines fill it in. */
 struct job_incident *job_add_incident(struct job *job, int64_t time_ns, const char *what,
                                       size_t length)
 {
