@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOT_LOOKED_UP = UINT8_MAX };
-
 static bool host_activity_is_one_of(const char *name, const char *const *names)
 {
     for (; *names; names++) {
@@ -142,7 +140,7 @@ void host_activity_init(struct host_activity *activity, const struct trace *trac
         .is_built = require_memory(calloc(tracks, 1)),
         .name_classes = require_memory(malloc(names * kinds)),
     };
-    memset(activity->name_classes, NOT_LOOKED_UP, names * kinds);
+    memset(activity->name_classes, HOST_NOT_LOOKED_UP, names * kinds);
 }
 
 void host_activity_clear(struct host_activity *activity)
@@ -158,13 +156,12 @@ void host_activity_clear(struct host_activity *activity)
     *activity = (struct host_activity){0};
 }
 
-enum host_class host_activity_class(struct host_activity *activity, const struct event *event)
+uint8_t host_activity_look_up(struct host_activity *activity, const struct event *event)
 {
-    uint8_t *class = &activity->name_classes[(size_t)event->name * EVENT_KIND_COUNT + event->kind];
+    uint8_t class = (uint8_t)event_class(activity->trace, event);
 
-    if (*class == NOT_LOOKED_UP)
-        *class = (uint8_t)event_class(activity->trace, event);
-    return (enum host_class) * class;
+    activity->name_classes[host_activity_place(event)] = class;
+    return class;
 }
 
 /* A range of that name may come as an annotation or (of old recorders) as an operator: both

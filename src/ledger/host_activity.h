@@ -66,9 +66,26 @@ void host_activity_split(struct host_activity *activity, uint32_t thread, uint32
 void host_activity_walk(struct host_activity *activity, uint32_t thread, uint32_t step_thread,
                         const int64_t range_ns[2], const struct host_piece_visitor *visitor);
 
+enum { HOST_NOT_LOOKED_UP = UINT8_MAX };
+
+static inline size_t host_activity_place(const struct event *event)
+{
+    return (size_t)event->name * EVENT_KIND_COUNT + event->kind;
+}
+
+/* Of a name that host_activity_class meets first. */
+uint8_t host_activity_look_up(struct host_activity *activity, const struct event *event);
+
 /* The class of one host event; HOST_NOTHING for what explains no idle time: steps, the profiler's
  * own work. */
-enum host_class host_activity_class(struct host_activity *activity, const struct event *event);
+static inline enum host_class host_activity_class(struct host_activity *activity,
+                                                  const struct event *event)
+{
+    uint8_t class = activity->name_classes[host_activity_place(event)];
+
+    return (enum host_class)(class != HOST_NOT_LOOKED_UP ? class
+                                                         : host_activity_look_up(activity, event));
+}
 
 /* Whether a class of `mask` is open on `thread` at `time_ns`. */
 bool host_activity_is_open(struct host_activity *activity, uint32_t thread, uint32_t mask,

@@ -2,6 +2,7 @@
  * tasks of the host threads, and what is made of them in which order. */
 #include "base/core/array.h"
 #include "base/core/invariant.h"
+#include "base/core/large_array.h"
 #include "replay/graph_building.h"
 #include "replay/trace_graph.h"
 #include "trace/name_answers.h"
@@ -265,6 +266,19 @@ static bool loads_itself(const struct trace *trace)
     return has_one;
 }
 
+/* What a replay walks over by task lies side by side, once for all replays. */
+static void lay_out_terms(struct trace_graph *graph)
+{
+    size_t count = graph->graph.task_count;
+
+    graph->delays_ns = large_array_new((count + 1) * sizeof *graph->delays_ns);
+    graph->floors_ns = large_array_new((count + 1) * sizeof *graph->floors_ns);
+    for (size_t i = 0; i < count; i++) {
+        graph->delays_ns[i] = graph->tasks[i].delay_ns;
+        graph->floors_ns[i] = graph->tasks[i].floor_ns;
+    }
+}
+
 /* The device's tasks first, as their numbers are what cuts link to; links last, when both
  * sides have tasks. A graph with a circle (damaged times, wrong links) is not replayed:
  * is_circular. */
@@ -294,12 +308,15 @@ void trace_graph_build(struct trace_graph *graph, const struct recorded_steps *s
     measure_ends(&building);
     end_building(&building);
     graph->is_circular = !task_graph_finish(&graph->graph, &stuck);
+    lay_out_terms(graph);
 }
 
 void trace_graph_clear(struct trace_graph *graph)
 {
     task_graph_clear(&graph->graph);
     free(graph->tasks);
+    large_array_free(graph->delays_ns);
+    large_array_free(graph->floors_ns);
     free(graph->measured);
     free(graph->task_of_event);
     *graph = (struct trace_graph){0};

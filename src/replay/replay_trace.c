@@ -14,6 +14,7 @@ struct factors {
     double data, host, launch, sync, device, communication, copies, matrix, recompute;
     double captured; /* of host times that a CUDA graph takes out */
     double *of_name; /* of kernels by name; -1: not asked yet */
+    bool leaves[TRACE_TASK_KINDS]; /* tasks of that kind take what they took */
 };
 
 /* Communication, copies and matrix work have a target each; other kernels are reached by name
@@ -113,6 +114,24 @@ static struct factors find_factors(const struct trace_graph *graph,
     return factors;
 }
 
+/* Most scenarios change one kind of a trace's tasks: the others need not be asked one by one. */
+static void find_what_is_left(struct factors *factors, const struct replay_terms *terms)
+{
+    bool keeps_again = factors->recompute == 1;
+    bool keeps_host = factors->host == 1 && factors->captured == 1 && keeps_again;
+    bool keeps_device = factors->device == 1 && factors->communication == 1 &&
+                        factors->copies == 1 && factors->matrix == 1 && keeps_again &&
+                        !terms->event_factors &&
+                        !(terms->scenario && scenario_has_target(terms->scenario, TARGET_KERNEL));
+
+    factors->leaves[TASK_HOST] = keeps_host && factors->data == 1;
+    factors->leaves[TASK_CALL] = keeps_host && factors->launch == 1;
+    factors->leaves[TASK_SYNC] = factors->sync == 1;
+    factors->leaves[TASK_WAIT] = factors->sync > 0;
+    factors->leaves[TASK_DELAY] = true;
+    factors->leaves[TASK_DEVICE] = factors->leaves[TASK_ROOM] = keeps_device;
+}
+
 /* A replay without changes copies: factors by name cost a look at each name, and most replays
  * have none. */
 int64_t *trace_graph_durations(const struct trace_graph *graph, const struct replay_terms *terms)
@@ -126,9 +145,13 @@ int64_t *trace_graph_durations(const struct trace_graph *graph, const struct rep
     if (!is_changed)
         return durations_ns;
     factors = find_factors(graph, terms);
+    find_what_is_left(&factors, terms);
     for (size_t i = 0; i < graph->graph.task_count; i++) {
         const struct trace_task *task = &graph->tasks[i];
 
+        durations_ns[i] = task->duration_ns;
+        if (factors.leaves[task->kind])
+            continue;
         durations_ns[i] = changed_duration(graph, terms->scenario, &factors, task);
         if (terms->event_factors && (task->kind == TASK_DEVICE || task->kind == TASK_ROOM))
             durations_ns[i] =
@@ -162,19 +185,13 @@ struct trace_replay trace_graph_replay(const struct trace_graph *graph,
                                        const struct replay_terms *terms)
 {
     int64_t *durations_ns = trace_graph_durations(graph, terms);
-    int64_t *delays_ns = replay_trace_array_of_tasks(graph);
-    int64_t *floors_ns = replay_trace_array_of_tasks(graph),
-            *starts_ns = replay_trace_array_of_tasks(graph);
+    int64_t *starts_ns = replay_trace_array_of_tasks(graph);
     int64_t *ends_ns = replay_trace_array_of_tasks(graph);
     struct trace_replay result = {0};
 
-    for (size_t i = 0; i < graph->graph.task_count; i++) {
-        delays_ns[i] = graph->tasks[i].delay_ns;
-        floors_ns[i] = graph->tasks[i].floor_ns;
-    }
     task_graph_replay(&graph->graph, &(struct replay){.durations_ns = durations_ns,
-                                                      .delays_ns = delays_ns,
-                                                      .floors_ns = floors_ns,
+                                                      .delays_ns = graph->delays_ns,
+                                                      .floors_ns = graph->floors_ns,
                                                       .starts_ns = starts_ns,
                                                       .ends_ns = ends_ns});
     for (size_t i = 0; i < graph->measured_count; i++)
@@ -183,8 +200,6 @@ struct trace_replay trace_graph_replay(const struct trace_graph *graph,
             result.length_ns = ends_ns[graph->measured[i]];
     result.start_error_ns = mean_start_error_ns(graph, starts_ns);
     large_array_free(durations_ns);
-    large_array_free(delays_ns);
-    large_array_free(floors_ns);
     large_array_free(starts_ns);
     large_array_free(ends_ns);
     return result;

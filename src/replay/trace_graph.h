@@ -30,6 +30,7 @@ enum trace_task_kind {
     TASK_ROOM,   /* from a kernel's or copy's start until it leaves room for work of another stream,
                     or lets go of the call that makes it */
 };
+enum { TRACE_TASK_KINDS = TASK_ROOM + 1 };
 
 struct trace_task {
     int64_t duration_ns;
@@ -59,6 +60,8 @@ struct trace_graph {
     struct task_graph graph;
     struct trace_task *tasks; /* [graph.task_count] */
     size_t task_capacity;
+    int64_t *delays_ns;      /* of the tasks, as replays take them */
+    int64_t *floors_ns;
     uint32_t *task_of_event; /* [trace->device_count]; NO_EVENT: not replayed */
     int64_t start_ns;        /* what all times of tasks count from */
     int64_t recorded_ns;     /* from there to the end of the last step and of all its work */

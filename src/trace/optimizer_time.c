@@ -74,8 +74,9 @@ static void find_nodes(struct closure_search *search)
     const struct trace *trace = search->trace;
 
     for (uint32_t i = 0; i < trace->host_count; i++) {
-        if (optimizer_time_kind_of(search, &trace->host[i]) != NAME_BACKWARD)
-            continue;
+        if (search->kinds[trace->host[i].name] != NAME_BACKWARD ||
+            optimizer_time_kind_of(search, &trace->host[i]) != NAME_BACKWARD)
+            continue; /* names alone say no to nearly all */
         ARRAY_ADD(search->nodes, search->node_count,
                   (struct node_time){trace->host[i].start_ns, event_end_ns(&trace->host[i])});
     }
@@ -221,7 +222,8 @@ void find_optimizer_time(struct optimizer_time *time, const struct trace *trace)
     for (uint32_t i = 0; has_optimizer && i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
 
-        if (optimizer_time_kind_of(&search, event) != NAME_OPTIMIZER_STEP ||
+        if (search.kinds[event->name] != NAME_OPTIMIZER_STEP ||
+            optimizer_time_kind_of(&search, event) != NAME_OPTIMIZER_STEP ||
             (event->track == track && event->start_ns < reached_ns))
             continue; /* a range inside a range is the same time */
         optimizer_time_take_range(&search, i);

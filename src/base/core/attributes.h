@@ -5,6 +5,9 @@
 /* The result must not be ignored: the function can fail. */
 #define MUST_USE __attribute__((warn_unused_result))
 
+/* Where a call costs as much as what it does: for each event of a trace. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
 /* The argument number `format_index` is a printf format for the arguments from number `first` on.
  */
 #define PRINTF_LIKE(format_index, first) __attribute__((format(printf, format_index, first)))

@@ -214,15 +214,22 @@ void json_integer(struct json_writer *writer, const char *key, int64_t number)
 {
     uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
     char digits[24];
-    char *at = digits + sizeof digits - 1;
+    char *at = digits + sizeof digits;
 
-    *at = '\0';
     do
         *--at = (char)('0' + left % 10);
     while (left /= 10);
     if (number < 0)
         *--at = '-';
-    write_plain(writer, key, at);
+    if (!key && writer->depth > 0 && is_on_one_line(writer) && writer->has_members[writer->depth]) {
+        *--at = ' '; /* one more of a list, of which a page has hundred thousands */
+        *--at = ',';
+        put(writer, at, (size_t)(digits + sizeof digits - at));
+        return;
+    }
+    begin_value(writer, key);
+    put(writer, at, (size_t)(digits + sizeof digits - at));
+    end_value(writer);
 }
 
 /* No NaN or infinity in JSON: null. -0.0 is written by exact_real, for an integer would lose

@@ -50,8 +50,11 @@ struct recompute_search {
     struct hash_map products;    /* by region: how many products */
     struct hash_map seen_before; /* by region and size: how many ops before the one looked at */
     struct name_answers regions;
+    uint32_t *found; /* [found_count]: host events that are regions */
+    size_t found_count;
     bool *is_again;
     bool *is_undecided;
+    bool has_again;
 };
 
 static bool is_name_of_backward(const char *name)
@@ -178,11 +181,13 @@ static void collect_ops(struct recompute_search *search)
         uint32_t cost = search->counted->cost_of[i];
 
         search->region_of[i] = parent == NO_EVENT ? NO_EVENT : search->region_of[parent];
-        if (is_region(search, i))
+        if (is_region(search, i)) {
             search->region_of[i] = i;
-        else if (search->region_of[i] != NO_EVENT && search->counted->states[i] == OP_COUNTED &&
-                 search->counted->costs[cost].kind == COST_MATRIX)
+            ARRAY_ADD(search->found, search->found_count, i);
+        } else if (search->region_of[i] != NO_EVENT && search->counted->states[i] == OP_COUNTED &&
+                   search->counted->costs[cost].kind == COST_MATRIX) {
             compiled_recompute_add_op(search, i, &room);
+        }
     }
     op_call_clear(&room);
     sort_large(
@@ -247,7 +252,7 @@ static void check_op(struct recompute_search *search, const struct region_pair *
     if (beyond > in_forward)
         search->is_undecided[op->op] = true;
     else if (before < beyond)
-        search->is_again[op->op] = true;
+        search->is_again[op->op] = search->has_again = true;
     else if (!pair->has_all_gradients && gradients > 0 && before < in_forward)
         search->is_undecided[op->op] = true; /* it may stand in the place of a missing one */
 }
@@ -278,15 +283,13 @@ static void check_regions(struct recompute_search *search)
 {
     const struct trace *trace = search->trace;
 
-    for (uint32_t i = 0; i < trace->host_count; i++) {
-        const struct event *event = &trace->host[i];
+    for (size_t i = 0; i < search->found_count; i++) {
+        const struct event *event = &trace->host[search->found[i]];
 
-        if (!is_region(search, i) || search->region_of[i] != i)
-            continue;
         if (is_name_of_backward(trace_text(trace, event->name)))
-            check_region(search, i);
+            check_region(search, search->found[i]);
         else if (event->sequence_number != NO_ID)
-            hash_map_set(&search->forward_of, (uint64_t)event->sequence_number, i);
+            hash_map_set(&search->forward_of, (uint64_t)event->sequence_number, search->found[i]);
     }
 }
 
@@ -307,7 +310,7 @@ bool *find_compiled_recompute(struct host_contexts *contexts, const struct trace
     search.is_undecided = large_array_new(count * sizeof *search.is_undecided);
     collect_ops(&search);
     check_regions(&search);
-    for (uint32_t i = 0; i < trace->host_count; i++) {
+    for (uint32_t i = 0; i < trace->host_count && search.has_again; i++) {
         uint32_t parent = contexts->parents[i];
 
         search.is_again[i] |= parent != NO_EVENT && search.is_again[parent];
@@ -321,6 +324,7 @@ bool *find_compiled_recompute(struct host_contexts *contexts, const struct trace
     hash_map_clear(&search.seen_before);
     string_pool_clear(&search.sizes);
     free(search.regions.answers);
+    free(search.found);
     large_array_free(search.ops);
     large_array_free(search.is_again);
     large_array_free(search.region_of);

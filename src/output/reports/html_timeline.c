@@ -3,54 +3,10 @@
 #include "base/core/invariant.h"
 #include "output/reports/html_page.h"
 
+#include <endian.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { NUMBERS_OF_BLOCK_MAX = 5 };
-
-/* Base 128, the low bits first, with the highest bit of a byte for "more follows", as varints
- * of Protocol Buffers are. It writes without asking for room, which timeline_pack has made for
- * a whole block. */
-static unsigned char *put_number(unsigned char *at, uint64_t number)
-{
-    for (; number >= 0x80; number >>= 7)
-        *at++ = (unsigned char)(number | 0x80);
-    *at++ = (unsigned char)number;
-    return at;
-}
-
-static unsigned char *put_length(unsigned char *at, int64_t length)
-{
-    return put_number(at, length > 0 ? (uint64_t)length : 0);
-}
-
-/* Distances instead of times: from the end of the block before, mostly a byte or two. Blocks
- * may overlap, so that a distance can be negative: zigzag puts the sign into the lowest bit.
- * Whether a block is a merged one is the lowest bit of its label; only then count and filled
- * time follow, and only single blocks of a stream have a launch. */
-void timeline_pack(struct packed_row *row, const struct timeline_block *block)
-{
-    uint64_t distance = (uint64_t)(block->start_ns - row->end_ns);
-    unsigned char *at;
-
-    bytes_reserve(&row->bytes, (size_t)NUMBERS_OF_BLOCK_MAX * VARINT_BYTES_MAX);
-    at = row->bytes.bytes + row->bytes.length;
-    at = put_number(at, block->start_ns < row->end_ns ? ~(distance << 1) : distance << 1);
-    at = put_length(at, block->duration_ns);
-    at = put_number(at, 2 * (uint64_t)block->label + (block->count > 1));
-    if (block->count > 1) {
-        at = put_number(at, block->count);
-        at = put_length(at, block->filled_ns);
-    } else if (row->has_launches) {
-        at = put_length(at, block->launch_delay_ns + 1);
-        if (block->launch_delay_ns != TIMELINE_NO_LAUNCH)
-            at = put_number(at, block->launch_lane);
-    }
-    row->bytes.length = (size_t)(at - row->bytes.bytes);
-    row->end_ns = block->start_ns + block->duration_ns;
-    row->count++;
-}
 
 /* Two digits for each twelve bits: [2 * bits]. Pages are written by one thread. Filled at the
  * first use; the last byte tells whether it is. */
@@ -76,6 +32,20 @@ static char *put_four(char *out, const char *pairs, const unsigned char three[3]
     return out + 4;
 }
 
+/* Six of eight bytes that may be read, their first in the highest bits. */
+static char *put_eight(char *out, const char *pairs, const unsigned char eight[8])
+{
+    uint64_t group;
+
+    memcpy(&group, eight, sizeof group);
+    group = be64toh(group) >> 16;
+    memcpy(out, &pairs[2 * (size_t)(group >> 36)], 2);
+    memcpy(out + 2, &pairs[2 * (size_t)(group >> 24 & 4095)], 2);
+    memcpy(out + 4, &pairs[2 * (size_t)(group >> 12 & 4095)], 2);
+    memcpy(out + 6, &pairs[2 * (size_t)(group & 4095)], 2);
+    return out + 8;
+}
+
 /* RFC 4648, with '=' for what the last group has too few. Base64 grows by a third, and needs
  * no escaping in JSON or markup. */
 static void write_base64(struct json_writer *json, const char *key, const struct bytes *packed)
@@ -86,9 +56,12 @@ static void write_base64(struct json_writer *json, const char *key, const struct
     char *text = require_memory(malloc(packed->length / 3 * 4 + 4));
     unsigned char last[3] = {0};
     char *out = text;
+    size_t at = 0;
 
-    for (size_t i = 0; i < whole; i += 3)
-        out = put_four(out, pairs, packed->bytes + i);
+    for (; at + 8 <= packed->length; at += 6)
+        out = put_eight(out, pairs, packed->bytes + at);
+    for (; at < whole; at += 3)
+        out = put_four(out, pairs, packed->bytes + at);
     if (rest) {
         memcpy(last, packed->bytes + whole, rest);
         out = put_four(out, pairs, last);

@@ -67,13 +67,63 @@ struct packed_row {
     bool has_launches; /* the row is of a stream */
 };
 
+enum { NUMBERS_OF_BLOCK_MAX = 5 };
+
+/* Base 128, the low bits first, with the highest bit of a byte for "more follows", as varints of
+ * Protocol Buffers are; most are of one to three bytes. It writes without asking for room, which
+ * timeline_pack has made for a whole block. */
+static inline unsigned char *put_number(unsigned char *at, uint64_t number)
+{
+    if (number < (uint64_t)1 << 7) {
+        *at = (unsigned char)number;
+        return at + 1;
+    }
+    at[0] = (unsigned char)(number | 0x80);
+    if (number < (uint64_t)1 << 14) {
+        at[1] = (unsigned char)(number >> 7);
+        return at + 2;
+    }
+    at[1] = (unsigned char)(number >> 7 | 0x80);
+    for (at += 2, number >>= 14; number >= 0x80; number >>= 7)
+        *at++ = (unsigned char)(number | 0x80);
+    *at = (unsigned char)number;
+    return at + 1;
+}
+
+static inline unsigned char *put_length(unsigned char *at, int64_t length)
+{
+    return put_number(at, length > 0 ? (uint64_t)length : 0);
+}
+
 /* Adds a block behind those that are there, by start. Numbers are of 7 bits a byte, the lowest
  * first, the high bit set where more follow: start less the end of the block before (zigzag),
  * duration, 2 * label (+ 1 where it is of several events); then of several events how many and
  * their summed duration, of one event of a stream 1 + the delay of its launch (0: none known) and,
- * where known, the lane of the call. A million blocks take a fifth of what they take as structs,
+ * where known, the lane of the call. Distances instead of times are mostly a byte or two; blocks may
+ * overlap, so that one can be negative. A million blocks take a fifth of what they take as structs,
  * and are neither copied nor packed once more for the page. */
-void timeline_pack(struct packed_row *row, const struct timeline_block *block);
+static inline void timeline_pack(struct packed_row *row, const struct timeline_block *block)
+{
+    uint64_t distance = (uint64_t)(block->start_ns - row->end_ns);
+    unsigned char *at;
+
+    bytes_reserve(&row->bytes, (size_t)NUMBERS_OF_BLOCK_MAX * VARINT_BYTES_MAX);
+    at = row->bytes.bytes + row->bytes.length;
+    at = put_number(at, block->start_ns < row->end_ns ? ~(distance << 1) : distance << 1);
+    at = put_length(at, block->duration_ns);
+    at = put_number(at, 2 * (uint64_t)block->label + (block->count > 1));
+    if (block->count > 1) {
+        at = put_number(at, block->count);
+        at = put_length(at, block->filled_ns);
+    } else if (row->has_launches) {
+        at = put_length(at, block->launch_delay_ns + 1);
+        if (block->launch_delay_ns != TIMELINE_NO_LAUNCH)
+            at = put_number(at, block->launch_lane);
+    }
+    row->bytes.length = (size_t)(at - row->bytes.bytes);
+    row->end_ns = block->start_ns + block->duration_ns;
+    row->count++;
+}
 
 struct timeline_lane {
     enum timeline_lane_kind kind;

@@ -3,11 +3,11 @@
 #ifndef FLOPLEDGER_READERS_TORCH_PROFILER_TORCH_PROFILER_VALUES_H
 #define FLOPLEDGER_READERS_TORCH_PROFILER_TORCH_PROFILER_VALUES_H
 
+#include "base/core/attributes.h"
 #include "readers/torch_profiler/torch_profiler_event.h"
 #include "readers/torch_profiler/torch_profiler_layout.h"
 
-/* What runs for each value is part of the loop over them. */
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
+/* What runs for each value is part of the loop over them: ALWAYS_INLINE. */
 
 /* The long way for a value of which only the end is wanted, or for one that is not as usual. */
 ALWAYS_INLINE const char *skip_value(struct json_scan *scan, const char *at)

@@ -398,7 +398,9 @@ static struct advice_findings give_advice(struct results *results,
 {
     const struct efficiency *efficiency = question->efficiency;
     const struct ledger *ledger = efficiency->ledger;
+    struct name_answers wide = {.ask = is_name_of_wide_product};
     struct advice_case advice = {.trace = efficiency->trace,
+                                 .wide = &wide,
                                  .ledger = ledger,
                                  .costs = efficiency->costs,
                                  .efficiency = efficiency,
@@ -428,6 +430,7 @@ static struct advice_findings give_advice(struct results *results,
     first_uses_clear(&advice.first_uses);
     host_calls_clear(&advice.calls);
     attention_scores_clear(&advice.scores);
+    free(wide.answers);
     return all;
 }
 

@@ -13,6 +13,7 @@
 #include "replay/replay_model.h"
 #include "sections/advice/attention_scores.h"
 #include "sections/advice/host_calls.h"
+#include "trace/name_answers.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>
@@ -102,6 +103,7 @@ struct advice_case {
     struct first_uses first_uses; /* of the runtime calls among them */
     struct kernel_figures kernels;
     struct attention_scores scores; /* of attention that is spelled out */
+    struct name_answers *wide;      /* kernels whose names tell products of 32 bits */
 };
 
 enum confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
@@ -128,6 +130,8 @@ struct advice_claim {
 #include "sections/advice/rule_list.def"
 #undef ADVICE_RULE
 #undef ADVICE_LIMIT
+
+bool is_name_of_wide_product(const char *kernel);
 
 enum advice_limit {
 #define ADVICE_RULE(id, accounts, thousandths, title)

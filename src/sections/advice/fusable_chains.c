@@ -8,8 +8,8 @@
 #include "base/core/invariant.h"
 #include "base/text/prefix.h"
 #include "ledger/step_finder.h"
-#include "trace/name_answers.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,9 +39,19 @@ static void end_chain(struct chain *chain, struct advice_claim *claim)
 
 static const char array[] = "rray<char*, ";
 
-static bool is_name_with_tensors(const char *kernel)
+/* What a kernel's name tells: at least 2, or 0 where it tells nothing. `told`: by name, what it
+ * tells and 1 where it was asked for, as names are few. */
+static long tensors_of_name(long *told, const struct trace *trace, uint32_t name)
 {
-    return strstr(kernel, array) != NULL;
+    if (told[name] == 0) {
+        const char *found = strstr(trace_text(trace, name), array);
+        long count = found ? strtol(found + strlen(array), NULL, 10) : 0;
+
+        if (found && count < 2)
+            count = 2;
+        told[name] = count < LONG_MAX ? count + 1 : count;
+    }
+    return told[name] - 1;
 }
 
 /* How many tensors a pointwise kernel reads and writes: PyTorch's tell it by their template's array
@@ -49,23 +59,20 @@ static bool is_name_with_tensors(const char *kernel)
  * A pointwise kernel of n tensors moves n tensors' bytes; within a chain two of them (what comes
  * in and what goes out between kernels) need not be moved. Hence 2/n of its time, and 2 for what
  * reads one and writes one, which goes whole. */
-static int64_t tensors_of(struct name_answers *telling, const struct trace *trace, uint32_t index)
+static int64_t tensors_of(long *told, const struct trace *trace, uint32_t index)
 {
     static const char *const of_two[] = {"aten::add", "aten::mul", "aten::sub", "aten::div"};
-    uint32_t kernel = trace->device[index].name;
-    const char *found =
-        name_answer(telling, trace, kernel) ? strstr(trace_text(trace, kernel), array) : NULL;
-    long count = found ? strtol(found + strlen(array), NULL, 10) : 2;
+    long count = tensors_of_name(told, trace, trace->device[index].name);
     uint32_t op = trace_operator_of(trace, index);
 
-    for (size_t i = 0; !found && op != NO_EVENT && i < sizeof of_two / sizeof *of_two; i++) {
+    for (size_t i = 0; count == 0 && op != NO_EVENT && i < sizeof of_two / sizeof *of_two; i++) {
         const char *name = trace_text(trace, trace->host[op].name);
         size_t length = strlen(of_two[i]);
 
         if (has_prefix(name, of_two[i]) && (!name[length] || strcmp(name + length, "_") == 0))
             return 3;
     }
-    return count < 2 ? 2 : count;
+    return count > 0 ? count : 2;
 }
 
 /* The longest kernel stays whatever is fused; what would be saved of it is kept, to be taken
@@ -86,7 +93,7 @@ void claim_fused(const struct advice_case *advice, struct advice_claim *claim,
 {
     const struct trace *trace = advice->trace;
     struct step_finder finder = {.ledger = advice->ledger};
-    struct name_answers telling = {.ask = is_name_with_tensors};
+    long *told = require_memory(calloc(string_pool_count(&trace->strings), sizeof *told));
     struct chain *chains = require_memory(calloc((size_t)trace->track_count + 1, sizeof *chains));
 
     for (uint32_t i = 0; i < trace->track_count; i++)
@@ -106,11 +113,11 @@ void claim_fused(const struct advice_case *advice, struct advice_claim *claim,
             continue;
         chain->step = step;
         add_kernel(chain, event->duration_ns,
-                   is_meant(advice, i) ? event->duration_ns * 2 / tensors_of(&telling, trace, i)
+                   is_meant(advice, i) ? event->duration_ns * 2 / tensors_of(told, trace, i)
                                        : 0);
     }
     for (uint32_t i = 0; i < trace->track_count; i++)
         end_chain(&chains[i], claim);
     free(chains);
-    free(telling.answers);
+    free(told);
 }

@@ -120,10 +120,11 @@ struct own_work {
 /* Once per name: frames repeat thousands of times, and the list of names is long. */
 static bool is_preparation(struct own_work *work, const struct event *event)
 {
-    uint8_t *kind = &work->frame_kinds[event->name];
+    uint8_t *kind;
 
     if (event->kind != EVENT_PYTHON_FUNCTION)
         return false;
+    kind = &work->frame_kinds[event->name];
     if (!*kind)
         *kind = prepares_data(trace_text(work->trace, event->name)) ? 2 : 1;
     return *kind == 2;
@@ -136,13 +137,13 @@ static bool is_computation(struct own_work *work, uint32_t index)
 {
     const struct trace *trace = work->trace;
     const struct event *event = &trace->host[index];
-    uint32_t end =
-        trace->tracks[event->track].first_event + trace->tracks[event->track].event_count;
-    const char *name = trace_text(trace, event->name);
+    uint32_t end;
 
     if (event->kind != EVENT_OPERATOR || event->duration_ns < work->slow_ns ||
-        has_prefix(name, "ProfilerStep") || has_prefix(name, "aten::empty"))
+        has_prefix(trace_text(trace, event->name), "ProfilerStep") ||
+        has_prefix(trace_text(trace, event->name), "aten::empty"))
         return false;
+    end = trace->tracks[event->track].first_event + trace->tracks[event->track].event_count;
     if (work->next_call <= index)
         work->next_call = index + 1;
     while (work->next_call < end && trace->host[work->next_call].kind != EVENT_RUNTIME_CALL)

@@ -3,9 +3,9 @@
 #include "base/core/large_array.h"
 #include "ledger/step_finder.h"
 #include "sections/advice/advice_rule.h"
+#include "trace/graphs/graph_matching.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static void kernel_figures_add(struct work_sum *sum, int64_t duration_ns)
 {
@@ -13,18 +13,23 @@ static void kernel_figures_add(struct work_sum *sum, int64_t duration_ns)
     sum->duration_ns += duration_ns;
 }
 
-/* `seen`: kernels so far of each launch call, by index in trace->host; up to 2. A graph's launch
- * has many kernels and counts once as a call; whether a kernel is shorter than its launch makes
- * no sense for it. */
+struct launch_search {
+    uint8_t *seen; /* kernels so far of each launch call, by index in trace->host; up to 2 */
+    struct name_answers of_graphs;
+};
+
+/* A graph's launch has many kernels and counts once as a call; whether a kernel is shorter than its
+ * launch makes no sense for it. */
 static void kernel_figures_add_launch(struct kernel_figures *figures, const struct trace *trace,
-                                      uint32_t kernel, uint8_t *seen)
+                                      uint32_t kernel, struct launch_search *search)
 {
+    uint8_t *seen = search->seen;
     uint32_t launch = trace->launch[kernel];
     bool is_graph, is_short;
 
     if (launch == NO_EVENT)
         return;
-    is_graph = strstr(trace_text(trace, trace->host[launch].name), "GraphLaunch") != NULL;
+    is_graph = name_answer(&search->of_graphs, trace, trace->host[launch].name);
     is_short = trace->device[kernel].duration_ns < trace->host[launch].duration_ns;
     if (!seen[launch]) {
         kernel_figures_add(&figures->launches, trace->host[launch].duration_ns);
@@ -45,7 +50,8 @@ struct kernel_figures sum_kernels(const struct trace *trace, const struct ledger
 {
     struct step_finder finder = {.ledger = ledger};
     struct kernel_figures figures = {0};
-    uint8_t *seen = large_array_new((size_t)trace->host_count + 1);
+    struct launch_search search = {.seen = large_array_new((size_t)trace->host_count + 1),
+                                   .of_graphs = {.ask = is_name_of_graph_launch}};
 
     for (uint32_t i = 0; i < trace->device_count; i++) {
         const struct event *event = &trace->device[i];
@@ -56,8 +62,9 @@ struct kernel_figures sum_kernels(const struct trace *trace, const struct ledger
         if (event->kind != EVENT_KERNEL)
             continue;
         kernel_figures_add(&figures.kernels, event->duration_ns);
-        kernel_figures_add_launch(&figures, trace, i, seen);
+        kernel_figures_add_launch(&figures, trace, i, &search);
     }
-    large_array_free(seen);
+    large_array_free(search.seen);
+    free(search.of_graphs.answers);
     return figures;
 }

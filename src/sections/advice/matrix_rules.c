@@ -69,18 +69,22 @@ static const char *product_text(const struct advice_case *advice, const struct p
         format_time(event_of_piece(&advice->efficiency->calls, sum->longest)->duration_ns).text);
 }
 
+/* cuBLAS calls 32-bit products sgemm, cuDNN scudnn. */
+bool is_name_of_wide_product(const char *kernel)
+{
+    return strstr(kernel, "sgemm") || strstr(kernel, "scudnn") || strstr(kernel, "<float");
+}
+
 /* The number format of a product; PEAK_TYPE_COUNT where it is not known. By the operator's
- * types, else by the kernel's name: cuBLAS calls 32-bit products sgemm, cuDNN scudnn. */
+ * types, else by the kernel's name. */
 static enum peak_type precision_of(const struct advice_case *advice, const struct work_piece *piece)
 {
-    const char *name = trace_text(advice->trace, advice->trace->device[piece->event].name);
+    uint32_t name = advice->trace->device[piece->event].name;
 
     if (piece->call != NO_CALL &&
         advice->efficiency->calls.calls[piece->call].precision != PEAK_TYPE_COUNT)
         return advice->efficiency->calls.calls[piece->call].precision;
-    if (strstr(name, "sgemm") || strstr(name, "scudnn") || strstr(name, "<float"))
-        return PEAK_FP32;
-    return PEAK_TYPE_COUNT;
+    return name_answer(advice->wide, advice->trace, name) ? PEAK_FP32 : PEAK_TYPE_COUNT;
 }
 
 static double matrix_peak_of(const struct advice_case *advice, enum peak_type type)

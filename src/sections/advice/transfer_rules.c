@@ -203,6 +203,7 @@ static struct copy_sum claim_copies(const struct advice_case *advice, struct adv
                                     bool of_pageable)
 {
     struct step_finder finder = {.ledger = advice->ledger};
+    struct name_answers pageable = {.ask = is_pageable};
     struct copy_sum sum = {.name = NO_EVENT};
     struct free_time without_kernels;
 
@@ -213,12 +214,13 @@ static struct copy_sum claim_copies(const struct advice_case *advice, struct adv
         int64_t range_ns[2] = {event->start_ns, event_end_ns(event)};
 
         if (event->kind == EVENT_KERNEL || !is_chosen_device_event(&finder, advice->trace, i) ||
-            is_pageable(trace_text(advice->trace, event->name)) != of_pageable)
+            name_answer(&pageable, advice->trace, event->name) != of_pageable)
             continue;
         transfer_add_copy(advice, &sum, i,
                           claim_free_time(advice, claim, &without_kernels, range_ns));
     }
     free_time_clear(&without_kernels);
+    free(pageable.answers);
     return sum;
 }
 

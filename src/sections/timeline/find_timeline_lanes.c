@@ -170,6 +170,7 @@ enum {
     STREAM_ROWS = 4, /* work of one stream that overlaps, which it should not */
     THREAD_ROWS = 16,
     PYTHON_ROWS = 24,
+    DEPTH_OF_MARK = UINT8_MAX, /* beyond all rows */
 };
 
 /* Classes, one group behind the other. */
@@ -236,7 +237,8 @@ static bool timeline_lanes_is_python(const struct event *event)
  * their own and count for none. A parent stands before its children in the list, so that one
  * pass suffices: a child begins with what its parent counted. Two counts for each event, since
  * Python frames and operators lie in each other but are drawn in lanes of their own. Marks count
- * for neither, or every module would push its operators one row down. */
+ * for neither, or every module would push its operators one row down; they are told by DEPTH_OF_MARK
+ * here, and asked for once. */
 static void find_depths(struct timeline_lanes *lanes)
 {
     const struct trace *trace = lanes->trace;
@@ -251,7 +253,9 @@ static void find_depths(struct timeline_lanes *lanes)
         if (parents[i] != NO_EVENT)
             memcpy(both[i], both[parents[i]], sizeof both[i]);
         lanes->depths[i] = both[i][python];
-        if (!is_module_mark(trace, event) && both[i][python] < UINT8_MAX)
+        if (is_module_mark(trace, event))
+            lanes->depths[i] = DEPTH_OF_MARK;
+        else if (both[i][python] + 1 < DEPTH_OF_MARK)
             both[i][python]++;
     }
     free(both);
@@ -403,7 +407,7 @@ static struct thread_rows rows_of_thread(const struct timeline_lanes *lanes, uin
 
         if (timeline_lanes_is_python(event))
             rows.python = needed > rows.python ? needed : rows.python;
-        else if (!is_module_mark(lanes->trace, event))
+        else if (lanes->depths[i] != DEPTH_OF_MARK)
             rows.operators = needed > rows.operators ? needed : rows.operators;
     }
     return rows;
@@ -563,21 +567,23 @@ static void walk_thread(struct timeline_lanes *lanes, uint32_t index, const stru
     lane->hidden_count = 0;
     for (uint32_t i = track->first_event; i < track->first_event + track->event_count; i++) {
         const struct event *event = &trace->host[i];
-        struct timeline_piece piece = {.start_ns = event->start_ns,
-                                       .duration_ns = event->duration_ns,
-                                       .name = event->name,
-                                       .module = lanes->costs->contexts.modules[i],
-                                       .launch = NO_EVENT,
-                                       .lane = index,
-                                       .row = lanes->depths[i]};
+        struct timeline_piece piece;
 
-        if (timeline_lanes_is_python(event) != wants_python || is_module_mark(trace, event))
+        if (timeline_lanes_is_python(event) != wants_python || lanes->depths[i] == DEPTH_OF_MARK)
             continue;
-        if (piece.row >= lane->row_count) {
+        if (lanes->depths[i] >= lane->row_count) {
             lane->hidden_count++;
             continue;
         }
-        piece.class = CLASS_OF_HOST + (uint32_t)host_activity_class(&lanes->activity, event);
+        piece = (struct timeline_piece){
+            .start_ns = event->start_ns,
+            .duration_ns = event->duration_ns,
+            .name = event->name,
+            .module = lanes->costs->contexts.modules[i],
+            .class = CLASS_OF_HOST + (uint32_t)host_activity_class(&lanes->activity, event),
+            .launch = NO_EVENT,
+            .lane = index,
+            .row = lanes->depths[i]};
         sink->take(sink->context, &piece);
     }
 }

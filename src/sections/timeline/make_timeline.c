@@ -1,6 +1,7 @@
 /* The timeline of a trace, for reports that can draw one. */
 #include "base/core/arena.h"
 #include "base/core/array.h"
+#include "base/core/attributes.h"
 #include "base/core/hash_map.h"
 #include "base/core/hash_mix.h"
 #include "base/core/invariant.h"
@@ -47,8 +48,7 @@ struct growing_row {
 
 /* What a label was made of, and 1 + where it is in the labels; 0: nothing yet. */
 struct seen_label {
-    uint32_t name; /* as in a piece */
-    uint32_t module;
+    uint64_t name_and_module; /* as in a piece */
     uint32_t class;
     uint32_t label;
 };
@@ -148,42 +148,48 @@ static uint32_t label_index(struct timeline_rows *rows, const struct timeline_la
     return index;
 }
 
-/* Called for each block, and blocks that follow each other have mostly labels seen a moment
- * before: a small table at a few bits of the hash answers these without the map. */
-static uint32_t label_of_piece(struct timeline_rows *rows, const struct timeline_piece *piece)
+static uint32_t new_label_of_piece(struct timeline_rows *rows, const struct timeline_piece *piece)
 {
-    uint64_t key = pair_key(piece->name, (piece->module << 7) ^ piece->class);
-    struct seen_label *seen = &rows->seen[(key * HASH_MULTIPLIER >> 32) % LABELS_SEEN];
     struct timeline_label label = {.class = piece->class};
 
-    if (seen->label && seen->name == piece->name && seen->module == piece->module &&
-        seen->class == piece->class)
-        return seen->label - 1;
     if (piece->name)
         label.name = text_index(&rows->names, rows->results, piece->name,
                                 trace_text(rows->trace, piece->name));
     if (piece->module != NO_MODULE)
         label.module = text_index(&rows->modules, rows->results, piece->module,
                                   rows->tree->modules[piece->module].name);
-    *seen = (struct seen_label){piece->name, piece->module, piece->class,
-                                1 + label_index(rows, &label)};
+    return label_index(rows, &label);
+}
+
+/* Called for each block, and blocks that follow each other have mostly labels seen a moment
+ * before: a small table at a few bits of the hash answers these without the map. */
+static inline uint32_t label_of_piece(struct timeline_rows *rows,
+                                      const struct timeline_piece *piece)
+{
+    uint64_t key = pair_key(piece->name, piece->module);
+    uint64_t hash = (key ^ piece->class) * HASH_MULTIPLIER;
+    struct seen_label *seen = &rows->seen[(hash >> 32) % LABELS_SEEN];
+
+    if (!seen->label || seen->name_and_module != key || seen->class != piece->class)
+        *seen = (struct seen_label){key, piece->class, 1 + new_label_of_piece(rows, piece)};
     return seen->label - 1;
 }
 
 /* Beyond the budget of blocks nothing more is kept: the caller sees that room fell below zero,
  * and draws by a plan instead. */
-static void timeline_rows_append(struct timeline_rows *rows, struct growing_row *row,
-                                 const struct timeline_block *block)
+static inline void timeline_rows_append(struct timeline_rows *rows, struct growing_row *row,
+                                        const struct timeline_block *block)
 {
-    if (--rows->room < 0)
-        return;
+    if (rows->room < 0 || --rows->room < 0)
+        return; /* there were more */
     timeline_pack(&row->blocks, block);
     row->event_count += block->count;
 }
 
-/* A launch after its kernel's start is clocks that do not agree: no arrow goes back in time. */
-static void append_piece(struct timeline_rows *rows, struct growing_row *row,
-                         const struct timeline_piece *piece)
+/* A launch after its kernel's start is clocks that do not agree: no arrow goes back in time. In
+ * line, for where a trace is drawn in full this is all that is done with a piece. */
+ALWAYS_INLINE void append_piece(struct timeline_rows *rows, struct growing_row *row,
+                                const struct timeline_piece *piece)
 {
     struct timeline_block block = {.start_ns = piece->start_ns - rows->start_ns,
                                    .duration_ns = piece->duration_ns,
@@ -312,6 +318,14 @@ static void timeline_rows_take(void *context, const struct timeline_piece *piece
         flush(rows, row);
     timeline_rows_merge(&row->merged, piece);
     row->merged.bucket = bucket;
+}
+
+/* The same where no piece is merged. */
+static void timeline_rows_take_in_full(void *context, const struct timeline_piece *piece)
+{
+    struct timeline_rows *rows = context;
+
+    append_piece(rows, &rows->rows[rows->first_row[piece->lane] + piece->row], piece);
 }
 
 static void *moved(struct results *results, const void *list, size_t bytes)
@@ -567,7 +581,9 @@ static bool make_timeline_fill_rows(struct making *making, struct timeline *time
         .row_count = making->row_count,
         .room = blocks_max,
     };
-    struct piece_sink sink = {.take = timeline_rows_take, .context = &rows};
+    bool is_in_full = making->region_count == 1 && making->regions[0].resolution_ns == 0;
+    struct piece_sink sink = {.take = is_in_full ? timeline_rows_take_in_full : timeline_rows_take,
+                              .context = &rows};
     bool is_filled;
 
     timeline_rows_init(&rows);

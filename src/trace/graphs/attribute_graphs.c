@@ -9,6 +9,7 @@
 #include "base/core/large_array.h"
 #include "base/core/sort.h"
 #include "trace/graphs/graph_matching.h"
+#include "trace/name_answers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,18 +36,23 @@ struct copying {
     size_t chain_count;
 };
 
+bool is_name_of_graph_launch(const char *name)
+{
+    return strstr(name, "GraphLaunch") != NULL;
+}
+
 /* Asked before captures are looked for: most traces have no graphs, and a folder may hold many
  * files. */
 bool has_graph_launches(const struct trace *trace)
 {
-    for (uint32_t i = 0; i < trace->device_count; i++) {
-        uint32_t call = trace->launch[i];
+    struct name_answers launching = {.ask = is_name_of_graph_launch};
+    bool is_found = false;
 
-        if (call != NO_EVENT &&
-            strstr(trace_text(trace, trace->host[call].name), "GraphLaunch") != NULL)
-            return true;
-    }
-    return false;
+    for (uint32_t i = 0; i < trace->device_count && !is_found; i++)
+        is_found = trace->launch[i] != NO_EVENT &&
+                   name_answer(&launching, trace, trace->host[trace->launch[i]].name);
+    free(launching.answers);
+    return is_found;
 }
 
 /* ---- copies --------------------------------------------------------------------------------- */

@@ -90,7 +90,7 @@ static void count_launch_events(struct graph_launches *launches, const struct tr
     bool *is_launch = require_memory(calloc(names + 1, sizeof *is_launch));
 
     for (size_t i = 0; i < names; i++)
-        is_launch[i] = strstr(trace_text(trace, (uint32_t)i), "GraphLaunch") != NULL;
+        is_launch[i] = is_name_of_graph_launch(trace_text(trace, (uint32_t)i));
     for (uint32_t i = 0; i < trace->device_count; i++) {
         uint32_t call = trace->launch[i];
 

@@ -71,6 +71,8 @@ struct kernel_origin *find_kernel_origins(const struct graph_launches *launches,
 
 /* Gives the kernels of CUDA and HIP graphs the operators, shapes and modules of their captures. */
 
+bool is_name_of_graph_launch(const char *name);
+
 /* Work of a device that a launch of a graph started is in the trace. */
 bool has_graph_launches(const struct trace *trace);
 
