@@ -109,6 +109,8 @@ static const struct option plan_options[] = {
     CHOICE_OPTION("dispatcher", FIELD(dispatcher), "KIND", dispatcher_names,
                   "deepep (a token goes to a node once, the default) or alltoall: once for each of "
                   "its experts"),
+    FLAG_OPTION("fused-experts", FIELD(fuses_experts),
+                "biases, clamp and padding of experts are part of their matmuls' kernels"),
     FLAG_OPTION("uneven-stages", FIELD(is_uneven),
                 "stages may differ by a layer where --pp does not divide the layers"),
     PLAN_NUMBER("node", node, 1 << 16,

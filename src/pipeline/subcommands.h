@@ -267,6 +267,7 @@ struct plan_wanted {
     bool hides_weights;
     bool hides_tensor;
     bool hides_exchange;
+    bool fuses_experts;
     bool is_uneven;
     bool is_eager;
     bool searches;

@@ -80,6 +80,7 @@ RECIPES = [
     ("Qwen3_30B", "GB300 GB200", "26.06", "27", "mxfp8", ["--overlap-ep"]),
     ("DeepSeekV3", "GB300 GB200 B200", "26.06", "27", "mxfp8", ["--overlap-ep"]),
     ("GPT OSS", "GB300 GB200", "26.06", "27", "mxfp8", ["--overlap-ep"]),
+    ("GPT OSS", "", "26.06", "27", "mxfp8", ["--fused-experts"]),
     ("GPT OSS", "GB200", "26.04", "27", "bf16", ["--overlap-ep", "--dispatcher=alltoall"]),
     ("GPT OSS", "", "25.09", "26.04", "", ["--dispatcher=alltoall"]),
     ("Qwen3_235B", "B200 H100", "25.09", "27", "", ["--dispatcher=alltoall"]),

@@ -63,6 +63,7 @@ struct plan_setting {
     bool hides_tensor;    /* collectives of tensor parallelism run beside the matmuls, in pieces */
     bool hides_exchange;  /* tokens are exchanged while another micro-batch is worked on */
     bool sends_copies;    /* a token goes to each of its experts by itself: NCCL's all-to-all */
+    bool fuses_experts;   /* what stands between the experts' matmuls is part of their kernels */
     bool is_uneven;       /* stages may differ by a layer */
     double launch_seconds;     /* what the host takes to launch a kernel */
     int64_t gradient_bytes;    /* of a gradient, as it is kept and reduced */

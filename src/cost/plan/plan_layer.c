@@ -269,6 +269,38 @@ static void plan_add_routing(const struct plan_context *context, const struct la
     plan_pass_charge(pass, PLAN_EXPERT, seconds);
 }
 
+/* What a routed token streams between the kernels of its experts, in bytes of a 16-bit column,
+ * counted from Megatron-Core (token_dispatcher.py, experts.py, fused_bias_geglu.py). Behind NCCL's
+ * exchange rows are sorted by expert and back, and for 8 bits padded and back: 8 bytes each.
+ * Biases (GPT-OSS) take the token's weight, are added, and all experts put together: 12 forward,
+ * 16 backward. The clamp cuts off both halves and puts them together outside of the fused
+ * activation: 16 and 20. */
+static void plan_add_between_experts(const struct plan_context *context,
+                                     const struct layer_kind *kind, struct plan_pass *pass,
+                                     bool is_backward)
+{
+    const struct plan_setting *setting = context->setting;
+    const struct plan_layout *layout = context->layout;
+    double routed = context->tokens * (double)kind->experts_per_token / (double)layout->tensor;
+    double local = (double)kind->experts / (double)layout->expert;
+    double hidden = (double)setting->model->hidden_size;
+    double feed = plan_feed_size(setting->model, kind, kind->expert_matrix);
+    bool is_exchanged = setting->sends_copies && layout->expert > 1;
+    bool is_padded = is_exchanged && !setting->fuses_experts && context->peak > context->peak_16;
+
+    if (kind->experts == 0)
+        return;
+    if (is_exchanged && local > 1.0)
+        plan_add_stream(context, pass, 8.0 * hidden * routed, 2.0);
+    if (is_padded)
+        plan_add_stream(context, pass, 8.0 * hidden * routed, 2.0);
+    if (kind->expert_other > 0 && !setting->fuses_experts)
+        plan_add_stream(
+            context, pass,
+            routed * (is_backward ? 16.0 * hidden + 20.0 * feed : 12.0 * hidden + 16.0 * feed),
+            (is_backward ? 4.0 : 2.0) * local + 4.0);
+}
+
 /* Operators one behind the other, as one stream runs them; what overlaps is subtracted where
  * it does (context, shards, tensor). */
 static struct plan_pass plan_forward(const struct plan_context *context,
@@ -281,6 +313,7 @@ static struct plan_pass plan_forward(const struct plan_context *context,
         plan_add_product(context, &pass, list.products[i]);
     plan_add_scores(context, kind, &pass, false);
     plan_add_stream(context, &pass, plan_streamed_bytes(context, kind), STREAM_KERNELS);
+    plan_add_between_experts(context, kind, &pass, false);
     plan_add_tensor(context, &pass);
     plan_add_context(context, kind, &pass, 1.0);
     plan_add_routing(context, kind, &pass);
@@ -308,6 +341,7 @@ static struct plan_pass plan_backward(const struct plan_context *context,
                         (double)context->setting->accumulated_bytes *
                             plan_local_layer(context, kind),
                     2.0 * STREAM_KERNELS);
+    plan_add_between_experts(context, kind, &pass, true);
     plan_add_tensor(context, &pass);
     plan_add_context(context, kind, &pass, 2.0);
     plan_add_routing(context, kind, &pass);
