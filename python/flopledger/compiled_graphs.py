@@ -34,7 +34,7 @@ KEYS = {
     "torch._functorch._aot_autograd.autograd_cache": "autograd_cache_key",
 }
 KERNELS = "torch._inductor.codegen.cpp"
-NOTE = "flopledger_calls_3"  # new with what is noted, for what is in caches
+NOTE = "flopledger_calls_4"  # new with what is noted, for what is in caches
 SCHEMA_VERSION = 1
 PLACES_LENGTH = 20
 
@@ -193,7 +193,13 @@ def note_calls(graph: Any, code: Any, products: WrittenProducts, bytes_of: dict[
         for name, origins, size in found
     ]
     if calls:
-        setattr(code, NOTE, calls)
+        is_dynamic = any("sizes" in part for call in calls for part in call.get("products", ()))
+        noted: dict[str, Any] = {"calls": calls}
+        if is_dynamic:
+            noted["inputs"] = [
+                text_of_argument(node) for _, node in nodes.values() if node.op == "placeholder"
+            ]
+        setattr(code, NOTE, noted)
 
 
 def as_written(node: Any, products: dict[tuple[str, ...], Any]) -> Any:
@@ -227,15 +233,18 @@ def describe_call(name: str, origins: list[Any], compiled: CompiledGraph) -> dic
         **common_place(work),
         "aten": unique(map(original_operator, work)),
         "lines": unique(map(line_of, work))[:LINES_MAX],
-        "flops": None if products is None else sum(flops for _, flops in products),
+        "flops": sum_of_products(products),
     }
+    shapes = shapes_of_arguments(own) if not is_kernel else []
+    if shapes:
+        call["shapes"] = shapes
     if compiled.is_backward and work and all(map(tag_of, work)):
         call["again"] = all(map(is_of_forward, work))
     if products:
         call["products"] = [
             {
                 **common_place([node]),
-                "flops": flops,
+                **({"sizes": flops} if isinstance(flops, str) else {"flops": flops}),
                 "again": compiled.is_backward and is_of_forward(node),
             }
             for node, flops in products
@@ -329,22 +338,68 @@ def common_module(modules: Iterable[str]) -> str:
 
 def products_in_kernel(
     kernel: str, nodes: Iterable[Any], compiled: CompiledGraph
-) -> list[tuple[Any, int]] | None:
+) -> list[tuple[Any, int | str]] | None:
     """With the FLOPs of each that a generated kernel computes itself; None where they are not known: one of another kind may be
-    in it, or its sizes are those of each call (dynamic shapes)."""
-    products = []
+    in it. With dynamic shapes they are those of each call: "2*s77*64"."""
+    products: list[tuple[Any, int | str]] = []
     for node in nodes:
         if not compiled.computes(kernel, node):
             continue
         sizes = compiled.sizes.get(node.name) or sizes_of(node)
         if not sizes and not OTHER_PRODUCTS.isdisjoint(re.split(r"[_.:]+", short_name(node))):
             return None
-        if not all(type(size) is int for size in sizes):
+        factors = [text_of_size(size) for size in sizes]
+        if not all(factors):
             return None
         compiled.counted.add(node.name)
-        if sizes:
-            products.append((node, math.prod(sizes)))
+        if all(type(size) is int for size in sizes):
+            products.extend([(node, math.prod(sizes))] if sizes else [])
+        else:
+            products.append((node, "*".join(factors)))
     return products
+
+
+def sum_of_products(products: list[tuple[Any, int | str]] | None) -> int | None:
+    """None where they are those of each call."""
+    counts = [flops for _, flops in products or () if isinstance(flops, int)]
+    return sum(counts) if products is not None and len(counts) == len(products) else None
+
+
+def text_of_size(size: Any) -> str:
+    """A size as a product of numbers and symbols, "16*s77"; "" of any other."""
+    if type(size) is int:
+        return str(size)
+    expression = getattr(getattr(size, "node", None), "expr", None)
+    if expression is None:
+        return ""
+    words: list[str] = []
+    for factor in expression.as_ordered_factors():
+        base, power = factor.as_base_exp()
+        if factor.is_Integer and factor > 0:
+            words.append(str(factor))
+        elif base.is_Symbol and power.is_Integer and power > 0:
+            words.extend([str(base)] * int(power))
+        else:
+            return ""
+    return "*".join(words)
+
+
+def shapes_of_arguments(nodes: list[Any]) -> list[str]:
+    """Of a call with symbols among the sizes that it is given: they tell what the symbols stand for in a run."""
+    if len(nodes) != 1:
+        return []
+    shapes = [text_of_argument(each) for each in nodes[0].args]
+    return shapes if re.search("[a-z]", "".join(shapes)) else []
+
+
+def text_of_argument(argument: Any) -> str:
+    """ "s77,3" of a tensor, "=s77" of a number that is one of its symbols, "" of what says nothing."""
+    value = getattr(argument, "meta", {}).get("val")
+    if hasattr(value, "shape"):
+        sizes = [text_of_size(size) for size in value.shape]
+        return ",".join(sizes) if all(sizes) else ""
+    number = text_of_size(value)
+    return f"={number}" if re.search("[a-z]", number) else ""
 
 
 def sizes_of(node: Any) -> tuple[Any, ...]:
@@ -457,11 +512,13 @@ def describe_compiled_graphs() -> dict[str, Any]:
     graphs = {str(each._fx_graph_cache_key): getattr(each, NOTE, None) for each in found}
     if not graphs:
         return {}
-    forget_doubtful_roots([call for calls in graphs.values() for call in calls or ()])
+    forget_doubtful_roots(
+        [call for noted in graphs.values() for call in (noted or {"calls": ()})["calls"]]
+    )
     return {
         "schema": "flopledger.compiled",
         "schema_version": SCHEMA_VERSION,
-        "graphs": [{"key": key, "calls": calls} for key, calls in graphs.items()],
+        "graphs": [{"key": key, **(noted or {"calls": None})} for key, noted in graphs.items()],
     }
 
 

@@ -95,6 +95,14 @@ class Trace:
         self.add("user_annotation", "Optimizer.step#SGD.step", self.now, self.now + 5)
         self.now += 10
 
+    def add_functions(self) -> None:
+        """Given a number, None, and a tensor; right around the code."""
+        args = {"Input Dims": [[], [], [SIZE, SIZE]], "Input type": ["Scalar", "", "float"]}
+        args["Concrete Inputs"] = [str(SIZE), "", ""]
+        for event in [each for each in self.events if each["name"].startswith("## Call")]:
+            start, end = event["ts"] - 1, event["ts"] + event["dur"] + 1
+            self.add("cpu_op", "CompiledFunction", start, end, **args)
+
 
 class Case:
     def __init__(self, program: Path, folder: Path, seed: int) -> None:
@@ -110,11 +118,14 @@ class Case:
         self.alias = ""  # of all that is in "layers"
         self.root = ""  # the class of what a function calls
         self.is_known = True  # what kernels compute
+        self.is_function = False  # of autograd, around the code
 
     def write(self) -> Path:
         trace = Trace()
         for _ in range(3):
             trace.step(self.key, self.ran, not self.root)
+        if self.is_function:
+            trace.add_functions()
         path = self.folder / "trace.json"
         path.write_text(
             json.dumps({"schemaVersion": 1, "record_shapes": 1, "traceEvents": trace.events})
@@ -311,6 +322,47 @@ def kernel_of_unknown_sizes(case: Case) -> None:
     assert "at least" in done.stdout, done.stdout
 
 
+def sizes_of_each_run(case: Case, is_told: bool = True) -> None:
+    """Dynamic shapes: symbols stand for what the operators, or the function around, are seen with."""
+    case.add_products()
+    kernel = case.program.calls[-1]
+    for number, module in enumerate(kernel.products):
+        kernel.products[module] = 2 * (number + 1) * SIZE * 4 if is_told else 0
+    case.write()
+    code = json.loads((case.folder / "compiled.json").read_text())
+    (graph,) = code["graphs"]
+    graph["calls"][-1]["flops"] = None
+    for number, product in enumerate(graph["calls"][-1]["products"]):
+        del product["flops"]
+        product["sizes"] = f"{number + 1}*2*s0*s1"
+    way = case.program.random.randrange(4)
+    shapes = ["s0,8", "2*s1,8"] if is_told else WRONG_SHAPES[way]
+    for number, call in enumerate(graph["calls"]):
+        if "::" in call["op"] and not (is_told and way == 0):
+            call["shapes"] = shapes
+    if is_told and way == 0:
+        graph["inputs"] = ["=s0", "", "8,2*s1"]
+    case.code = json.dumps(code)
+    case.is_function = way == 0
+    if is_told:
+        all_fit(case)
+        return
+    done = subprocess.run(
+        [case.path, "flops", case.write()], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0 and "at least" in done.stdout, done.stdout
+    kernel.products.clear()
+    assert case.read()[0] == case.wanted()
+
+
+WRONG_SHAPES = (["s0,8"], ["s0*s1,8", "8,8"], ["s0,s0", "3*s1,8"], ["s0,8", "s1,9"])
+
+
+def sizes_not_told(case: Case) -> None:
+    """By nothing, or by what cannot be: a size more, one that is no multiple, another one."""
+    sizes_of_each_run(case, is_told=False)
+
+
 def nothing_fits(case: Case) -> None:
     """The FLOPs are those of the model, in no module inside it."""
     sums, numbers, _ = case.read()
@@ -481,6 +533,8 @@ KINDS: list[Callable[[Case], None]] = [
     compiled_function_of_something_else,
     template_without_a_name,
     kernel_of_unknown_sizes,
+    sizes_of_each_run,
+    sizes_not_told,
     bytes_of_kernels,
     one_is_missing,
     one_is_too_many,

@@ -6,6 +6,7 @@ Real runs of torch.compile on a CPU, in training and in evaluation: a GPT; with 
 small products, one with a module in two places, and a compiled function with a model in it, too.
 """
 
+import importlib.util
 import json
 import re
 import shutil
@@ -126,7 +127,26 @@ class Notes(unittest.TestCase):
             self.assertEqual(self.products_of(node(op, (4, 8), a)), [], op)
         for op in ("aten::convolution", "mkldnn::_linear_pointwise", "aten::_scaled_mm"):
             self.assertIsNone(self.products_of(node(op, (4, 8), a)), op)
-        self.assertIsNone(self.products_of(node("aten::mm", (object(), 2), a, b)))  # of each call
+        self.assertIsNone(self.products_of(node("aten::mm", (object(), 2), a, b)))
+
+    @unittest.skipUnless(importlib.util.find_spec("sympy"), "needs sympy")
+    def test_sizes_of_each_run(self) -> None:
+        sympy = importlib.import_module("sympy")
+        s, t = sympy.symbols("s0 s1", positive=True, integer=True)
+
+        def size(expression: Any) -> SimpleNamespace:
+            return SimpleNamespace(node=SimpleNamespace(expr=expression))
+
+        texts = {s: "s0", 16 * s * t: "16*s0*s1", s**2: "s0*s0", s + 1: "", s / t: "", -s: ""}
+        for expression, text in texts.items():
+            self.assertEqual(compiled_graphs.text_of_size(size(expression)), text)
+        a, b = node("x", (size(2 * s), 8)), node("y", (8, size(t)))
+        product = node("aten::mm", (size(2 * s), size(t)), a, b)
+        self.assertEqual(self.products_of(product), ["2*2*s0*s1*8"])
+        self.assertEqual(compiled_graphs.shapes_of_arguments([product]), ["2*s0,8", "8,s1"])
+        b.meta["val"] = size(t)
+        self.assertEqual(compiled_graphs.text_of_argument(b), "=s1")
+        self.assertEqual(compiled_graphs.shapes_of_arguments([product, product]), [])
 
     def test_attention_counts_in_its_template(self) -> None:
         q, k, v = node("q", (2, 3, 64, 16)), node("k", (2, 3, 96, 16)), node("v", (2, 3, 96, 32))

@@ -104,9 +104,11 @@ static bool match_calls(struct call_search *search, uint32_t range_index)
                                    kernel_name_in(trace_text(search->trace, host[i].name)));
             call = fits ? &range->graph->calls[next++] : NULL;
         }
-        ARRAY_ADD(
-            calls->events, calls->event_count,
-            (struct compiled_event){i, range_index, search->contexts->modules[range->event], call});
+        ARRAY_ADD(calls->events, calls->event_count,
+                  (struct compiled_event){.event = i,
+                                          .range = range_index,
+                                          .base = search->contexts->modules[range->event],
+                                          .call = call});
     }
     return fits && next == range->graph->count;
 }
@@ -273,7 +275,7 @@ void find_compiled_calls(struct compiled_calls *calls, struct host_contexts *con
 void count_compiled_calls(const struct compiled_calls *calls, struct counted_ops *ops)
 {
     for (size_t i = 0; i < calls->event_count; i++) {
-        const struct compiled_call *call = calls->events[i].call;
+        const struct compiled_call *call = calls->events[i].sized;
         uint32_t event = calls->events[i].event;
         int64_t bytes = ops->states[event] == OP_COUNTED ? ops->costs[ops->cost_of[event]].bytes
                                                          : -1; /* Triton's, by its arguments */
@@ -298,5 +300,6 @@ void compiled_calls_clear(struct compiled_calls *calls)
 {
     free(calls->ranges);
     free(calls->events);
+    arena_clear(&calls->arena);
     *calls = (struct compiled_calls){0};
 }

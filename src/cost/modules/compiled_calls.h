@@ -19,10 +19,11 @@ struct compiled_range {
 
 /* A call in compiled code. */
 struct compiled_event {
-    uint32_t event;                   /* of trace->host */
-    uint32_t range;                   /* of compiled_calls.ranges */
-    uint32_t base;                    /* the module whose code was compiled, or NO_MODULE */
-    const struct compiled_call *call; /* NULL: not known */
+    uint32_t event;                    /* of trace->host */
+    uint32_t range;                    /* of compiled_calls.ranges */
+    uint32_t base;                     /* the module whose code was compiled, or NO_MODULE */
+    const struct compiled_call *call;  /* NULL: not known */
+    const struct compiled_call *sized; /* the same with the FLOPs of this run */
 };
 
 /* Zeroed is empty. */
@@ -31,6 +32,7 @@ struct compiled_calls {
     size_t range_count;
     struct compiled_event *events; /* operators right in compiled code, and in no other */
     size_t event_count;
+    struct arena arena; /* what is of one run */
 };
 
 /* What the program's modules are called, and what was compiled of them. */
@@ -52,6 +54,12 @@ uint32_t compiled_module_at(const struct compiled_model *model, uint32_t base,
  * and leave no doubt. `is_undecided` may be NULL. */
 void set_compiled_phases(const struct compiled_calls *calls, struct host_contexts *contexts,
                          const struct trace *trace, bool *is_undecided);
+
+/* FLOPs of calls in known ranges whose sizes are those of each run (dynamic shapes): what their
+ * symbols stood for is told by the shapes of the operators in the range, and by the arguments of
+ * the function around it. Where these contradict each other, or do not tell, they stay unknown. */
+void bind_compiled_sizes(struct compiled_calls *calls, const struct trace *trace,
+                         const uint32_t *parents);
 
 /* Kernels that torch.compile wrote count what their calls say; a known range is none of which it is
  * not known what it computes. */

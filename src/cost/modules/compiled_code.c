@@ -49,27 +49,49 @@ static struct compiled_place compiled_place_of(struct arena *arena, const struct
                                    .inner = copied_compiled_member(arena, entry, "inner")};
 }
 
+static struct compiled_shapes compiled_shapes_of(struct arena *arena, const struct json_node *items)
+{
+    struct compiled_shapes shapes = {
+        .sizes = arena_allocate(arena,
+                                (count_compiled_items(items) + (size_t)1) * sizeof *shapes.sizes)};
+
+    for (; items; items = items->next)
+        shapes.sizes[shapes.count++] =
+            items->kind == JSON_STRING ? arena_copy_text(arena, items->text, strlen(items->text))
+                                       : "";
+    return shapes;
+}
+
 /* Left out where their sum is not that of the call. The parts must sum to the call's FLOPs, or
  * none is used: spreading a part would make the sum of modules differ from the total. */
 static void add_compiled_products(struct compiled_call *call, struct arena *arena,
                                   const struct json_node *items)
 {
     int64_t sum = 0;
+    bool has_sizes = false;
 
     call->products =
         arena_allocate(arena, (count_compiled_items(items) + (size_t)1) * sizeof *call->products);
     for (; items && sum >= 0; items = items->next) {
         struct compiled_product *product = &call->products[call->product_count++];
 
+        const char *sizes = copied_compiled_member(arena, items, "sizes");
+
         *product = (struct compiled_product){
+            .sizes = *sizes ? sizes : NULL,
             .place = compiled_place_of(arena, items),
             .flops = json_integer_of(items, "flops", -1),
             .is_again = json_integer_of(items, "again", 0) != 0,
         };
-        if (product->flops < 0 || __builtin_add_overflow(sum, product->flops, &sum))
+        has_sizes = has_sizes || product->sizes;
+        if (product->sizes)
+            product->flops = -1;
+        else if (product->flops < 0 || __builtin_add_overflow(sum, product->flops, &sum))
             sum = -1;
     }
-    if (sum != call->flops)
+    if (has_sizes && sum >= 0)
+        call->flops = -1; /* until the sizes are known */
+    else if (sum != call->flops)
         call->product_count = 0;
 }
 
@@ -91,6 +113,7 @@ static void compiled_code_add_graph(struct compiled_code *code, struct arena *ar
     *graph = (struct compiled_graph){.key = copied_compiled_member(arena, entry, "key")};
     (void)hash_map_add(&code->graph_of,
                        string_pool_add(&code->keys, graph->key, strlen(graph->key)), code->count++);
+    graph->inputs = compiled_shapes_of(arena, json_items_of(entry, "inputs"));
     graph->calls =
         arena_allocate(arena, (count_compiled_items(call) + (size_t)1) * sizeof *graph->calls);
     for (; call; call = call->next) {
@@ -103,6 +126,7 @@ static void compiled_code_add_graph(struct compiled_code *code, struct arena *ar
             .lines = joined_compiled_texts(arena, json_items_of(call, "lines")),
             .flops = json_integer_of(call, "flops", -1),
             .bytes = json_integer_of(call, "bytes", -1),
+            .shapes = compiled_shapes_of(arena, json_items_of(call, "shapes")),
             .phase = compiled_phase_of(call)};
         add_compiled_products(added, arena, json_items_of(call, "products"));
     }

@@ -21,11 +21,18 @@ struct compiled_place {
 /* A product that a generated kernel computes itself. */
 struct compiled_product {
     struct compiled_place place;
-    int64_t flops;
-    bool is_again; /* of the forward, in a backward */
+    int64_t flops;     /* -1: those of each run */
+    const char *sizes; /* then what they are the product of, "2*s77*64"; NULL */
+    bool is_again;     /* of the forward, in a backward */
 };
 
 enum compiled_phase { COMPILED_PHASE_UNKNOWN, COMPILED_ONCE, COMPILED_AGAIN };
+
+/* Of arguments: "s77,3" of a tensor, "=s77" of a number, "" of what says nothing. */
+struct compiled_shapes {
+    const char **sizes; /* [count] */
+    uint32_t count;
+};
 
 struct compiled_call {
     const char *op; /* as a profiler names it: "aten::addmm", "cpp_fused_gelu_view_2" */
@@ -37,13 +44,15 @@ struct compiled_call {
     struct compiled_product *products; /* [product_count], whose FLOPs sum to it; 0: of the module
                                         */
     uint32_t product_count;
-    enum compiled_phase phase; /* of a backward: whether it computes the forward again */
+    struct compiled_shapes shapes; /* where symbols stand in them */
+    enum compiled_phase phase;     /* of a backward: whether it computes the forward again */
 };
 
 struct compiled_graph {
     const char *key; /* "## Call CompiledFxGraph KEY ##" */
     struct compiled_call *calls;
-    uint32_t count; /* 0: not known */
+    uint32_t count;                /* 0: not known */
+    struct compiled_shapes inputs; /* of the code, where symbols stand in them */
 };
 
 /* Zeroed is empty. */

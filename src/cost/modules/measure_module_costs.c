@@ -204,7 +204,7 @@ static bool may_be_product(const struct module_costs *costs, const struct uncoun
 static bool is_unknown_kernel(const struct module_costs *costs, const struct op_survey *survey,
                               const struct compiled_event *found)
 {
-    return found->call && found->call->flops < 0 && !strstr(found->call->op, "::") &&
+    return found->sized && found->sized->flops < 0 && !strstr(found->sized->op, "::") &&
            survey->is_chosen[found->event] && survey->ops->states[found->event] == OP_NOT_COUNTED &&
            !costs->has_device;
 }
@@ -529,11 +529,11 @@ static void spread_compiled_products(struct measurement *work, const struct comp
         const struct compiled_event *found = &calls->events[i];
         struct phase_cost *from = phase_cost_of(work, found->event);
 
-        if (!found->call || !work->is_chosen[found->event] || from->flops == TOO_LARGE ||
-            work->costs->counted.states[found->event] != OP_COUNTED)
+        if (!found->sized || found->sized->flops < 0 || !work->is_chosen[found->event] ||
+            from->flops == TOO_LARGE || work->costs->counted.states[found->event] != OP_COUNTED)
             continue;
-        for (uint32_t k = 0; k < found->call->product_count; k++) {
-            const struct compiled_product *product = &found->call->products[k];
+        for (uint32_t k = 0; k < found->sized->product_count; k++) {
+            const struct compiled_product *product = &found->sized->products[k];
             int phase = work->costs->contexts.phases[found->event];
             uint32_t module = compiled_module_at(model, found->base, &product->place);
             struct phase_cost *to =
@@ -650,6 +650,7 @@ void measure_module_costs(struct module_costs *costs, const struct trace *trace,
     module_tree_build(&costs->tree, trace, parents, options->description);
     find_host_contexts(&costs->contexts, trace, &costs->tree, parents);
     find_compiled_calls(&costs->compiled, &costs->contexts, trace, &model);
+    bind_compiled_sizes(&costs->compiled, trace, parents);
     find_op_surroundings(&around, trace, parents,
                          options->description ? options->description->architecture : NULL);
     count_ops(&costs->counted, trace, &costs->contexts,
