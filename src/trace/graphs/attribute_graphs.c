@@ -36,11 +36,6 @@ struct copying {
     size_t chain_count;
 };
 
-bool is_name_of_graph_launch(const char *name)
-{
-    return strstr(name, "GraphLaunch") != NULL;
-}
-
 /* Asked before captures are looked for: most traces have no graphs, and a folder may hold many
  * files. */
 bool has_graph_launches(const struct trace *trace)

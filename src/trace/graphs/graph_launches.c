@@ -82,6 +82,11 @@ static int compare_launches(const void *a, const void *b, void *argument)
     return ORDER_OF(left->call, right->call);
 }
 
+bool is_name_of_graph_launch(const char *name)
+{
+    return strstr(name, "GraphLaunch") != NULL;
+}
+
 /* Calls that launch graphs, with how many kernels each has. */
 static void count_launch_events(struct graph_launches *launches, const struct trace *trace,
                                 uint32_t *launch_of)

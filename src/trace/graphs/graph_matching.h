@@ -43,6 +43,9 @@ struct graph_launches {
     size_t kind_count;
 };
 
+/* "cudaGraphLaunch", "hipGraphLaunch": the call launches a graph. */
+bool is_name_of_graph_launch(const char *name);
+
 /* What tells the event in the order of a graph: its name, or SYMBOL_COPY. */
 uint32_t graph_symbol_of(const struct trace *trace, uint32_t device_event);
 
@@ -70,8 +73,6 @@ struct kernel_origin *find_kernel_origins(const struct graph_launches *launches,
                                           const struct captured_graphs *graphs);
 
 /* Gives the kernels of CUDA and HIP graphs the operators, shapes and modules of their captures. */
-
-bool is_name_of_graph_launch(const char *name);
 
 /* Work of a device that a launch of a graph started is in the trace. */
 bool has_graph_launches(const struct trace *trace);
