@@ -6,6 +6,7 @@
 #include "sections/tally.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Those that training asks for, first; a metric is any that begins so. */
 static const char *const first_metrics[] = {
@@ -113,20 +114,56 @@ static void gpu_metrics_add_table(struct results *results, struct section *secti
     table->rows_in_all = count;
 }
 
-#define BY_COUNTER_COLUMNS(COLUMN)                                                         \
-    COLUMN("counter", "counter", UNIT_TEXT, 0, BAR_NONE,                                   \
-           value_text(results_text(results, trace_text(input->trace, series->name))))      \
-    COLUMN("kernels", "kernels", UNIT_COUNT, 0, BAR_NONE, value_count(inside.count))       \
-    COLUMN("per_step", "in a step", UNIT_NUMBER, 0, BAR_NONE,                              \
-           inside.count > 0 ? value_number(inside.sum / (double)input->ledger->step_count) \
-                            : value_not_known(needs_kernels))                              \
-    COLUMN("mean", "in a kernel", UNIT_NUMBER, 0, BAR_NONE,                                \
-           gpu_metrics_mean_of(&inside, needs_kernels))                                    \
-    COLUMN("min", "min", UNIT_NUMBER, 1, BAR_NONE,                                         \
-           inside.count > 0 ? value_number(inside.min) : value_not_known(needs_kernels))   \
-    COLUMN("max", "max", UNIT_NUMBER, 1, BAR_NONE,                                         \
-           inside.count > 0 ? value_number(inside.max) : value_not_known(needs_kernels))   \
-    COLUMN("set_aside", "set aside", UNIT_COUNT, PRIORITY_FOR_PROGRAMS, BAR_NONE,          \
+/* Counts are called by the block that counts, in capitals (SQ_WAVES), and stay counts as sums over
+ * its parts (TCC_HIT_sum, TCC_HIT[3]). What is derived from them (MfmaUtil, TCC_BUSY_avr) may be a
+ * ratio, a mean or a percentage, and only some are known to be sums: of two kernels at 50 % each,
+ * 100 % is wrong, so no sum is told where it is not known to be one. */
+static bool counter_adds_up(const char *name)
+{
+    static const char *const derived_sums[] = {"FetchSize", "WriteSize", "Wavefronts"};
+    static const char *const ratios[] = {"UTIL", "PERCENT", "RATE", "RATIO", "NUM"};
+    static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    size_t length = strspn(name, capitals);
+    const char *last = name; /* of its words; a count has more than one */
+
+    for (size_t i = 0; i < sizeof derived_sums / sizeof *derived_sums; i++)
+        if (strcmp(name, derived_sums[i]) == 0)
+            return true;
+    for (size_t i = 1; i < length; i++)
+        if (name[i - 1] == '_' && name[i] != '_')
+            last = name + i;
+    for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++)
+        if (has_prefix(last, ratios[i]))
+            return false;
+    if (strcmp(name + length, "sum") != 0 && name[length] != '\0' && name[length] != '[')
+        return false;
+    return last > name && !has_prefix(name, "MAX_");
+}
+
+/* `needs`: what the sum lacks where no kernel was counted. */
+static struct value sum_per_step(const struct analysis_input *input, const struct series *series,
+                                 const struct sample_sum *inside, const char *needs)
+{
+    if (inside->count == 0)
+        return value_not_known(needs);
+    if (!counter_adds_up(trace_text(input->trace, series->name)))
+        return value_not_known("needs a count: a ratio or a mean of kernels has no sum");
+    return value_number(inside->sum / (double)input->ledger->step_count);
+}
+
+#define BY_COUNTER_COLUMNS(COLUMN)                                                       \
+    COLUMN("counter", "counter", UNIT_TEXT, 0, BAR_NONE,                                 \
+           value_text(results_text(results, trace_text(input->trace, series->name))))    \
+    COLUMN("kernels", "kernels", UNIT_COUNT, 0, BAR_NONE, value_count(inside.count))     \
+    COLUMN("per_step", "in a step", UNIT_NUMBER, 0, BAR_NONE,                            \
+           sum_per_step(input, series, &inside, needs_kernels))                          \
+    COLUMN("mean", "in a kernel", UNIT_NUMBER, 0, BAR_NONE,                              \
+           gpu_metrics_mean_of(&inside, needs_kernels))                                  \
+    COLUMN("min", "min", UNIT_NUMBER, 1, BAR_NONE,                                       \
+           inside.count > 0 ? value_number(inside.min) : value_not_known(needs_kernels)) \
+    COLUMN("max", "max", UNIT_NUMBER, 1, BAR_NONE,                                       \
+           inside.count > 0 ? value_number(inside.max) : value_not_known(needs_kernels)) \
+    COLUMN("set_aside", "set aside", UNIT_COUNT, PRIORITY_FOR_PROGRAMS, BAR_NONE,        \
            value_count(series->set_aside))
 
 static void fill_counter_row(struct results *results, struct value *cells,
@@ -150,7 +187,7 @@ static void add_counters_table(struct results *results, struct section *section,
     size_t shown = rows_to_show(input->options, count);
 
     table->note = "Sums over all parts of the device that count. What is a ratio or a percentage "
-                  "has a meaning in a kernel only.";
+                  "has a meaning in a kernel only, and no sum in a step.";
     for (size_t i = 0; i < shown; i++)
         fill_counter_row(results, table_add_row(results, table, 0), input, rows[i].series);
     table->rows_in_all = count;

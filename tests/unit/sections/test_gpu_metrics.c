@@ -80,6 +80,40 @@ static void what_training_asks_for_comes_first(void **state)
     made_trace_clear(&made);
 }
 
+static struct value counted_per_step(const char *name)
+{
+    struct made_trace made;
+    struct series_list *list = &made.builder.series;
+    struct value value;
+
+    made_trace_init(&made);
+    add_kernels(&made);
+    add_sample(&made, name, 0, (struct series_sample){1000, 30});
+    add_sample(&made, name, 0, (struct series_sample){3000, 50});
+    list->series[0].kind = SERIES_OF_KERNELS;
+    made_trace_finish(&made, WINDOW_CHOICE_WHOLE);
+    value = table_cell(section_table(made_section(&made, &gpu_metrics_analysis), "by_counter"),
+                       name, "per_step");
+    made_trace_clear(&made);
+    return value;
+}
+
+static void counts_have_sums_in_a_step_and_ratios_none(void **state)
+{
+    static const char *const counts[] = {
+        "SQ_WAVES",    "TCC_HIT_sum", "TCC_HIT[3]", "FetchSize", "SQ_INSTS_VALU_MFMA_MOPS_BF16",
+        "GRBM_CP_BUSY"};
+    static const char *const others[] = {
+        "MfmaUtil",      "VALUBusy", "OccupancyPercent", "TCC_BUSY_avr", "L2CacheHit", "GPU_UTIL",
+        "MAX_WAVE_SIZE", "CU_NUM",   "VALUInsts",        "COUNT",        "counter 7",  ""};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        assert_true(is_close(counted_per_step(counts[i]).real, 80));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_int_equal(counted_per_step(others[i]).unit, UNIT_NOT_KNOWN);
+}
+
 static void a_trace_without_counters_has_no_section(void **state)
 {
     struct made_trace made;
@@ -98,6 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_outside_the_steps_do_not_count),
         cmocka_unit_test(what_training_asks_for_comes_first),
+        cmocka_unit_test(counts_have_sums_in_a_step_and_ratios_none),
         cmocka_unit_test(a_trace_without_counters_has_no_section),
     };
 
