@@ -83,8 +83,8 @@ static inline enum host_class host_activity_class(struct host_activity *activity
 {
     uint8_t class = activity->name_classes[host_activity_place(event)];
 
-    return (enum host_class)(class != HOST_NOT_LOOKED_UP ? class
-                                                         : host_activity_look_up(activity, event));
+    return (enum host_class)(
+        class != HOST_NOT_LOOKED_UP ? class : host_activity_look_up(activity, event));
 }
 
 /* Whether a class of `mask` is open on `thread` at `time_ns`. */

@@ -12,8 +12,8 @@ static const int64_t long_ago_ns = -((int64_t)1 << 61);
 /* The scenario's factors, found once. */
 struct factors {
     double data, host, launch, sync, device, communication, copies, matrix, recompute;
-    double captured; /* of host times that a CUDA graph takes out */
-    double *of_name; /* of kernels by name; -1: not asked yet */
+    double captured;               /* of host times that a CUDA graph takes out */
+    double *of_name;               /* of kernels by name; -1: not asked yet */
     bool leaves[TRACE_TASK_KINDS]; /* tasks of that kind take what they took */
 };
 

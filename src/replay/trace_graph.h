@@ -60,7 +60,7 @@ struct trace_graph {
     struct task_graph graph;
     struct trace_task *tasks; /* [graph.task_count] */
     size_t task_capacity;
-    int64_t *delays_ns;      /* of the tasks, as replays take them */
+    int64_t *delays_ns; /* of the tasks, as replays take them */
     int64_t *floors_ns;
     uint32_t *task_of_event; /* [trace->device_count]; NO_EVENT: not replayed */
     int64_t start_ns;        /* what all times of tasks count from */

@@ -99,9 +99,9 @@ static inline unsigned char *put_length(unsigned char *at, int64_t length)
  * first, the high bit set where more follow: start less the end of the block before (zigzag),
  * duration, 2 * label (+ 1 where it is of several events); then of several events how many and
  * their summed duration, of one event of a stream 1 + the delay of its launch (0: none known) and,
- * where known, the lane of the call. Distances instead of times are mostly a byte or two; blocks may
- * overlap, so that one can be negative. A million blocks take a fifth of what they take as structs,
- * and are neither copied nor packed once more for the page. */
+ * where known, the lane of the call. Distances instead of times are mostly a byte or two; blocks
+ * may overlap, so that one can be negative. A million blocks take a fifth of what they take as
+ * structs, and are neither copied nor packed once more for the page. */
 static inline void timeline_pack(struct packed_row *row, const struct timeline_block *block)
 {
     uint64_t distance = (uint64_t)(block->start_ns - row->end_ns);

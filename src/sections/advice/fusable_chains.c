@@ -39,19 +39,19 @@ static void end_chain(struct chain *chain, struct advice_claim *claim)
 
 static const char array[] = "rray<char*, ";
 
-/* What a kernel's name tells: at least 2, or 0 where it tells nothing. `told`: by name, what it
- * tells and 1 where it was asked for, as names are few. */
-static long tensors_of_name(long *told, const struct trace *trace, uint32_t name)
+/* What a kernel's name tells: at least 2, or 0 where it tells nothing. `counts`: by name, what
+ * it tells and 1 where it was asked for, as names are few. */
+static long tensors_of_name(long *counts, const struct trace *trace, uint32_t name)
 {
-    if (told[name] == 0) {
+    if (counts[name] == 0) {
         const char *found = strstr(trace_text(trace, name), array);
         long count = found ? strtol(found + strlen(array), NULL, 10) : 0;
 
         if (found && count < 2)
             count = 2;
-        told[name] = count < LONG_MAX ? count + 1 : count;
+        counts[name] = count < LONG_MAX ? count + 1 : count;
     }
-    return told[name] - 1;
+    return counts[name] - 1;
 }
 
 /* How many tensors a pointwise kernel reads and writes: PyTorch's tell it by their template's array
@@ -59,10 +59,10 @@ static long tensors_of_name(long *told, const struct trace *trace, uint32_t name
  * A pointwise kernel of n tensors moves n tensors' bytes; within a chain two of them (what comes
  * in and what goes out between kernels) need not be moved. Hence 2/n of its time, and 2 for what
  * reads one and writes one, which goes whole. */
-static int64_t tensors_of(long *told, const struct trace *trace, uint32_t index)
+static int64_t tensors_of(long *counts, const struct trace *trace, uint32_t index)
 {
     static const char *const of_two[] = {"aten::add", "aten::mul", "aten::sub", "aten::div"};
-    long count = tensors_of_name(told, trace, trace->device[index].name);
+    long count = tensors_of_name(counts, trace, trace->device[index].name);
     uint32_t op = trace_operator_of(trace, index);
 
     for (size_t i = 0; count == 0 && op != NO_EVENT && i < sizeof of_two / sizeof *of_two; i++) {
@@ -93,7 +93,7 @@ void claim_fused(const struct advice_case *advice, struct advice_claim *claim,
 {
     const struct trace *trace = advice->trace;
     struct step_finder finder = {.ledger = advice->ledger};
-    long *told = require_memory(calloc(string_pool_count(&trace->strings), sizeof *told));
+    long *counts = require_memory(calloc(string_pool_count(&trace->strings), sizeof *counts));
     struct chain *chains = require_memory(calloc((size_t)trace->track_count + 1, sizeof *chains));
 
     for (uint32_t i = 0; i < trace->track_count; i++)
@@ -113,11 +113,10 @@ void claim_fused(const struct advice_case *advice, struct advice_claim *claim,
             continue;
         chain->step = step;
         add_kernel(chain, event->duration_ns,
-                   is_meant(advice, i) ? event->duration_ns * 2 / tensors_of(told, trace, i)
-                                       : 0);
+                   is_meant(advice, i) ? event->duration_ns * 2 / tensors_of(counts, trace, i) : 0);
     }
     for (uint32_t i = 0; i < trace->track_count; i++)
         end_chain(&chains[i], claim);
     free(chains);
-    free(told);
+    free(counts);
 }

@@ -237,8 +237,8 @@ static bool timeline_lanes_is_python(const struct event *event)
  * their own and count for none. A parent stands before its children in the list, so that one
  * pass suffices: a child begins with what its parent counted. Two counts for each event, since
  * Python frames and operators lie in each other but are drawn in lanes of their own. Marks count
- * for neither, or every module would push its operators one row down; they are told by DEPTH_OF_MARK
- * here, and asked for once. */
+ * for neither, or every module would push its operators one row down; they are told by
+ * DEPTH_OF_MARK here, and asked for once. */
 static void find_depths(struct timeline_lanes *lanes)
 {
     const struct trace *trace = lanes->trace;
