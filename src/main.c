@@ -50,6 +50,7 @@ static bool run_command_line(int count, char **arguments, struct error *error)
             write_program_parts(stdout);
         return true;
     }
+    /* A lone "-" is no option: it stands for standard input, and is no command either. */
     if (arguments[0][0] == '-' && arguments[0][1] != '\0')
         return error_set(
             error, ERROR_USAGE,
@@ -58,6 +59,7 @@ static bool run_command_line(int count, char **arguments, struct error *error)
     command = find_command(arguments[0], error);
     if (!command)
         return false;
+    /* Before the command parses its options: help must not fail for what else is on the line. */
     if (asks_for_help(count - 1, arguments + 1)) {
         write_command_help(stdout, command, terminal_width(stdout));
         return true;

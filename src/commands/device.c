@@ -90,6 +90,7 @@ static bool run_device(int count, char **arguments, struct error *error)
         return false;
     if (!check_output(&settings.page, &(struct output_inputs){arguments, count, {NULL}}, error))
         return false;
+    /* The format is one that other commands print; here it would be an empty page. */
     if (strcmp(report_names[settings.page.format], "deepspeed") == 0)
         return error_set(
             error, ERROR_USAGE,
@@ -105,6 +106,8 @@ static bool run_device(int count, char **arguments, struct error *error)
         rank_add_section(&results, page, describe_device_list(&results));
         return print_page(&results, &settings.page, error);
     }
+    /* One name may stand for devices of different memory (40 and 80 GB): the hints tell them
+     * apart. */
     hints.memory_bytes = settings.memory_gib << 30;
     hints.multiprocessors = (int32_t)settings.multiprocessors;
     device = find_device_peak(name, &hints, &match);

@@ -254,6 +254,8 @@ static bool run_plan(int count, char **arguments, struct error *error)
         return error_set(error, ERROR_USAGE,
                          "--calibrate is of training steps, and --context plans inference: leave "
                          "one of them out");
+    /* From here on the two plans have nothing in common: a recording is scaled, a model is
+     * counted. */
     if (settings.wanted.recording)
         return plan_a_recording(&settings, error);
     if (settings.wanted.request.batch > 0 || settings.wanted.request.batch_factor > 0.0)

@@ -208,6 +208,7 @@ static bool report_run_with(struct report_settings *settings, char **operands, i
     if (!attribution_resolve(&settings->attribution, error))
         return false;
     proton.device_name = settings->attribution.peaks.device_name;
+    /* A scenario that cannot be read must be told before minutes of reading, not after them. */
     for (size_t i = 0; i < settings->what_if.count; i++)
         if (!scenario_parse(&settings->scenarios[i], settings->what_if.texts[i], error))
             return false;
@@ -221,6 +222,7 @@ static bool report_run_with(struct report_settings *settings, char **operands, i
     settings->attribution.architecture = settings->model ? &settings->architecture : NULL;
     if (!session_open(&session, operands, count, error))
         return false;
+    /* The same file without --what-if has a report of its own, just below. */
     if (settings->what_if.count && files->count == 1 && is_pipeline_timeline(files->files[0].path))
         return error_set(error, ERROR_USAGE,
                          "'%s' has times of whole operations and no dependencies of host and "

@@ -602,6 +602,8 @@ bool make_job_report(struct results *results, struct job_reading *reading,
                                       .shows_progress = wanted->shows_progress},
                   reading, error))
         return false;
+    /* A diary alone tells incidents and no step; a log with neither is most often cut before
+     * its first step. */
     if (job.attempt_count == 0 && job.incident_count == 0)
         return error_set(error, ERROR_NO_DATA,
                          "'%s' is a log of %s, and tells of no step: give the whole log",
@@ -615,6 +617,7 @@ bool make_job_report(struct results *results, struct job_reading *reading,
     job_failures_fill(&failures, &job, &accounts);
     job_windows_read(&windows, results, &job, &peaks);
     traced = job_windows_steps(&windows);
+    /* Without a step record there are no windows, and kept steps have nothing to be parted by. */
     if (windows.is_of_records)
         kept_parts_fill(&kept, &job, &accounts, &traced);
     fill_page(&page, wanted->count == 1 ? wanted->paths[0]

@@ -447,6 +447,8 @@ bool print_memory_of_snapshots(char **paths, int count, const struct memory_sett
     if (settings->compare)
         return print_comparison(paths[0], settings, error);
     results_init(&results);
+    /* Each file is shown in full: they are snapshots that the user chose one by one, not ranks
+     * of a run. */
     results.detailed_rank = ALL_RANKS;
     for (int i = 0; i < count; i++) {
         struct error failure = {0};
@@ -465,6 +467,8 @@ bool print_memory_of_snapshots(char **paths, int count, const struct memory_sett
         *error = first_error;
         return false;
     }
+    /* The page first, and the failure behind it: what could be read is of use whatever the
+     * status. */
     if (!print_page(&results, &settings->page, error))
         return false;
     if (read_count < count)

@@ -330,6 +330,7 @@ static void collect_calls(struct digest_maker *maker)
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < trace->device_count; i++)
+        /* Of all devices, so an upper bound; the second pass keeps those of this one. */
         count += maker->ledger->classes[i] == KERNEL_COMMUNICATION;
     digest->calls = arena_allocate(&digest->arena, (size_t)count * sizeof *digest->calls);
     for (uint32_t i = 0; i < trace->device_count; i++) {
@@ -345,9 +346,11 @@ static void collect_calls(struct digest_maker *maker)
         detail = &trace->details[call.detail];
         step = step_finder_at(&finder, event->start_ns);
         digest->calls[digest->call_count++] = (struct digest_call){
+            /* From the trace's clock to the digest's: starts are compared between ranks. */
             .start_ns = event->start_ns + maker->base_ns,
             .duration_ns = event->duration_ns,
             .bytes = collective_bytes(&call),
+            /* Detail 0 is none, and its zeros would be a sequence and a rank. */
             .sequence = call.detail ? detail->sequence : -1,
             .source = call.detail ? detail->source_rank : -1,
             .destination = call.detail ? detail->destination_rank : -1,

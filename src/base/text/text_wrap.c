@@ -34,6 +34,8 @@ static void text_wrap_write_paragraph(FILE *output, const char *text, size_t len
 
         if (word > (size_t)(end - text))
             word = (size_t)(end - text);
+        /* Measured in columns, not in bytes: a name with characters beyond ASCII is shorter
+         * than its bytes. */
         columns = display_columns_of(text, word);
         if (!is_first && column + 1 + columns > margins.width) {
             fputc('\n', output);
@@ -47,6 +49,7 @@ static void text_wrap_write_paragraph(FILE *output, const char *text, size_t len
         column += columns;
         is_first = false;
         text += word;
+        /* Spaces between words become one, or the line's end. */
         while (text < end && *text == ' ')
             text++;
     }

@@ -109,6 +109,8 @@ static const struct json_node *text_config_in(const struct json_node *config,
         if (!text || text->kind != JSON_OBJECT)
             continue;
         type = json_text_of(text, "model_type", NULL);
+        /* Only where the text's own config says no type; a type that is in no pair leaves the
+         * outer one. */
         for (size_t j = 0; !type && j < sizeof types / sizeof types[0]; j++)
             if (strcmp(types[j][0], *model_type) == 0)
                 type = types[j][1];

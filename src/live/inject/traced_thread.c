@@ -143,6 +143,7 @@ bool tell_ptrace_facts(const struct ptrace_facts *facts, struct error *error)
         return error_set(error, ERROR_FAILURE,
                          "process %ld belongs to another user: attach as the user who started it",
                          facts->pid);
+    /* Level 3 forbids it to all, a capable process included; the levels below only to others. */
     if (facts->scope > 0 && (facts->scope == 3 || !facts->is_capable))
         return tell_scope(facts, error);
     if (facts->is_elsewhere && !facts->is_capable)
@@ -156,11 +157,13 @@ bool tell_ptrace_facts(const struct ptrace_facts *facts, struct error *error)
                          "let it be traced: attach with CAP_SYS_PTRACE (docker: --cap-add "
                          "SYS_PTRACE)" OTHERWISE,
                          facts->pid);
+    /* A filter refuses the call itself, so that even a capable process does not get further. */
     if (facts->has_seccomp)
         return error_set(error, ERROR_FAILURE,
                          "the filter of system calls that this process runs under (seccomp, a "
                          "container's) forbids ptrace: start the container with --cap-add "
                          "SYS_PTRACE, or attach from outside of it" OTHERWISE);
+    /* What is left cannot be seen from here; the system's own word is told beside the guess. */
     if (facts->is_capable)
         return error_set(error, ERROR_FAILURE,
                          "process %ld may not be traced, though this one has CAP_SYS_PTRACE: %s; a "

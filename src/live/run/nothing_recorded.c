@@ -64,6 +64,7 @@ void say_nothing_recorded(const struct seen_signs *signs, const char *step_of, c
     const char *how = status == 0 ? "" : ", and it ended with an error of its own";
 
     fprintf(stderr, "flopledger: nothing was recorded: ");
+    /* A recorder that has told the reason itself is not explained a second time. */
     if (signs->has_stopped)
         fprintf(stderr, "the line above that begins with 'recording stopped' says why\n");
     else if (!signs->has_python && option)

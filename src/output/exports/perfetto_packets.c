@@ -584,10 +584,12 @@ static void write_header(struct packet_writer *writer)
     protobuf_text(&writer->event, 22, PERFETTO_OWN_CATEGORY);
     protobuf_text(&writer->event, 23, "header");
     header_add_devices(writer);
+    /* -1 is a flag that the trace did not tell: it is left out, since 0 would say "was off". */
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         add_integer(writer, flags[i].name, flags[i].value, -1);
     add_string(writer, "hostname", facts->hostname);
     add_string(writer, "torch_version", facts->torch_version);
+    /* As JSON in one argument, in the form that torch.profiler writes. */
     if (facts->rank >= 0 && facts->world_size >= 0) {
         char text[80];
 

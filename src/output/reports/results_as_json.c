@@ -145,6 +145,8 @@ static void write_cost(struct json_writer *json, const struct advice_estimate *e
     for (size_t i = 0; i < estimate->account_count; i++)
         json_text(json, NULL, estimate->accounts[i]);
     json_end_array(json);
+    /* A share of 0 is one that nobody has estimated, so null and not a figure; so with the
+     * speedup. */
     if (estimate->share > 0)
         json_real(json, "share_of_step", estimate->share);
     else
@@ -163,6 +165,8 @@ static void write_cost(struct json_writer *json, const struct advice_estimate *e
             json_real(json, "replayed_speedup", estimate->replayed_speedup);
         else
             json_null(json, "replayed_speedup");
+        /* A range only where the trace leaves open what the change would do; else the one
+         * figure is all. */
         if (estimate->most_speedup > 0) {
             json_real(json, "replayed_least_speedup", estimate->least_speedup);
             json_real(json, "replayed_most_speedup", estimate->most_speedup);

@@ -61,6 +61,7 @@ static void screen_modules_fill_chart(struct screen_builder *builder, const stru
                                 : real_or_0(find_cell_at(table, row, "forward_flops")) +
                                       real_or_0(find_cell_at(table, row, "backward_flops"));
 
+        /* Before any row is passed over: the model itself has parts and is never drawn. */
         whole = fmax(whole, amount);
         if (name.unit != UNIT_TEXT)
             name = find_cell_at(table, row, "name");
@@ -73,6 +74,7 @@ static void screen_modules_fill_chart(struct screen_builder *builder, const stru
             .amount = (int64_t)amount,
             .remark = by_time ? screen_modules_flops_of(builder, table, row) : NULL};
     }
+    /* The table is sorted by something else, so that all are sorted before they are cut. */
     qsort(amounts, count, sizeof *amounts, by_amount);
     if (count > SCREEN_ROWS_MAX)
         count = SCREEN_ROWS_MAX;

@@ -163,6 +163,7 @@ void screen_fill_ledger(struct screen_builder *builder, const struct screen_ledg
     const char *group = "";
     size_t count = 0;
 
+    /* Row 0 is the step itself, the whole of the chart. */
     for (size_t row = 1; row < table->row_count; row++) {
         struct value key = find_cell_at(table, row, "key");
         struct value remark =

@@ -405,6 +405,7 @@ static void place_row(struct ascend_placing *placing)
     case ROLE_CALLS:
         place_call(placing);
         break;
+    /* The analysis repeats what the device's rows tell: kept to be seen, and no kernel. */
     case ROLE_ANALYSIS:
         placing->category = "Overlap Analysis";
         placing->event.kind = EVENT_DEVICE_OTHER;

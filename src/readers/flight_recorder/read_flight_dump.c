@@ -225,6 +225,8 @@ bool add_flight_dump(struct flight_dumps *dumps, const struct pickle_tree *tree,
                          path, what_it_is);
     if (!is_list)
         text = string_pool_text(&tree->strings, pickle_text_id(version));
+    /* By the first number only: later minor versions added fields, which are looked up by
+     * name. */
     if (strncmp(text, "1.", 2) != 0 && strncmp(text, "2.", 2) != 0)
         return error_set(error, ERROR_INPUT,
                          "'%s': a dump of version %.40s; versions 1.0 to 2.10 are known (PyTorch "
@@ -232,6 +234,7 @@ bool add_flight_dump(struct flight_dumps *dumps, const struct pickle_tree *tree,
                          path, text);
     dump = flight_dump_add(dumps, path, rank);
     dump->version = string_pool_add(&dumps->strings, text, strlen(text));
+    /* Groups and their states are placed once, by name: each entry asks for its own. */
     flight_place_members(&reader.configs, tree, pickle_named(tree, tree->root, "pg_config"));
     flight_place_members(&reader.statuses, tree, pickle_named(tree, tree->root, "pg_status"));
     is_read = read_entries(&reader, dump, pickle_items(tree, entries), error);

@@ -285,6 +285,8 @@ static bool parse_date_command(struct log_text *text, struct log_time *time)
 
     for (int i = 0; log_time_has_room(behind, 24) && i < 7; i++)
         is_day = is_day || memcmp(behind.at, days + (ptrdiff_t)3 * i, 3) == 0;
+    /* `days` is one text, so that a word across two days ("onT") is ruled out by the step of
+     * 3. */
     if (!is_day || behind.at[3] != ' ')
         return false;
     date.month = month_named(behind.at + 4);
@@ -294,6 +296,7 @@ static bool parse_date_command(struct log_text *text, struct log_time *time)
         return false;
     parse_half_of_day(&behind, &ns);
     log_skip_spaces(&behind);
+    /* The zone is what lies before the year, of up to 6 letters; none at all is possible, too. */
     zone = behind.at;
     while (behind.at < behind.end && !log_time_is_digit(*behind.at) && behind.at - zone < 6)
         behind.at++;

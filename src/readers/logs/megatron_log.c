@@ -84,6 +84,7 @@ static void read_field(struct log_text name, struct log_text value, struct job_e
             parse_tflops(value, event);
         break;
     case 'e':
+        /* The unit is a part of the field's name, behind these words. */
         if (log_skip(&name, elapsed_words))
             (void)log_take_length(&value, log_skip(&name, "ms") ? ns_per_ms : ns_per_second,
                                   &event->each_ns);

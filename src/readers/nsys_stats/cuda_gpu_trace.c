@@ -207,6 +207,7 @@ static bool cuda_gpu_trace_fill(struct stats_table *table, struct nsys_database 
         return error_set(error, ERROR_NO_DATA,
                          "the file holds no work of a device (it has no table "
                          "CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY or _MEMSET)");
+    /* On the heap: names of 64 devices and two tables of labels are much for a stack. */
     work = require_memory(calloc(1, sizeof *work));
     work->table = table;
     work->database = database;

@@ -189,6 +189,8 @@ static bool cuda_kern_exec_sum_fill(struct stats_table *table, struct nsys_datab
     if (!require_table(database, "CUPTI_ACTIVITY_KIND_KERNEL", "CUDA kernels", error) ||
         !require_table(database, "CUPTI_ACTIVITY_KIND_RUNTIME", "CUDA API calls", error))
         return false;
+    /* Calls first, by process and correlation: one pass over the kernels then finds each
+     * one's. */
     stats_launches_read(&launches, database);
     sqlite_rows_open(&rows, &database->file, "CUPTI_ACTIVITY_KIND_KERNEL", columns);
     while (sqlite_rows_next(&rows)) {

@@ -228,6 +228,8 @@ static bool nvtx_gpu_proj_sum_fill(struct stats_table *table, struct nsys_databa
         return false;
     stats_ranges_read(&projecting.ranges, database, true);
     stats_launches_read(&projecting.launches, database);
+    /* By launch and by range: work is put to its launch first, then ranges look at the
+     * launches in them. */
     projecting.work =
         large_array_new((projecting.launches.count + (size_t)1) * sizeof *projecting.work);
     projecting.projections =

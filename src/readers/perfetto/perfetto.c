@@ -145,6 +145,8 @@ static void read_packet_message(struct packet *packet, const struct proto_field 
         packet->track = field->bytes;
         break;
     default:
+        /* The first unknown one names the packet; a packet has one payload, the rest are
+         * stamps. */
         if (!packet->other)
             packet->other = field->number;
         break;
@@ -254,6 +256,7 @@ static void leave_packet(struct perfetto_reading *reading, uint32_t number)
             return;
         }
     }
+    /* A newer recorder's: its number finds it in Perfetto's message file. */
     (void)snprintf(text, sizeof text, "packets with field %u", number);
     read_account_leave(&reading->builder.read, text, 1);
 }

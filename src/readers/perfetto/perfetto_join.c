@@ -73,6 +73,7 @@ static void read_stage_field(struct perfetto_reading *reading,
     struct proto_bytes empty = {NULL, 0};
 
     switch (field->number) {
+    /* 0 is protobuf's default and no id; the top bit has no place in a signed one. */
     case 1:
         stage->event.correlation = field->value ? (int64_t)(field->value & INT64_MAX) : NO_ID;
         break;
@@ -87,6 +88,7 @@ static void read_stage_field(struct perfetto_reading *reading,
         read_extra(stage, field->bytes);
         break;
     case 11:
+        /* A number beyond 31 bits is no device: -1, as if it had not been told. */
         stage->gpu = field->value <= INT32_MAX ? (int32_t)field->value : -1;
         break;
     case 14:
@@ -156,6 +158,8 @@ void perfetto_read_stage(struct perfetto_reading *reading, const struct perfetto
         else
             read_stage_field(reading, sequence, &stage, &names, &field);
     }
+    /* The kernel's own name goes before the event's, and that before the stage's, which is a
+     * kind. */
     name = names.kernel.length ? names.kernel : names.own.length ? names.own : names.stage;
     if (names_copy(name) || names_copy(names.stage))
         stage.event.kind = EVENT_MEMCPY;
@@ -166,6 +170,7 @@ void perfetto_read_stage(struct perfetto_reading *reading, const struct perfetto
     stage.event.name = name.length
                            ? string_pool_add(&reading->builder.strings, name.at, name.length)
                            : string_pool_add(&reading->builder.strings, "(without a name)", 16);
+    /* Both are counted and told: an end before its start would make a step's time negative. */
     if (stage.event.duration_ns < 0)
         reading->builder.read.negative_durations++;
     else if (stage.event.duration_ns > INT64_MAX - (time_ns > 0 ? time_ns : 0))

@@ -204,6 +204,7 @@ static bool parse_ras_heading(struct text_reading *reading, const char *line)
     if (sscanf(line, "#%d-%d (%31[0-9a-f]) %31s", &group, &number, hash, what) != 4)
         return false;
     snprintf(name, sizeof name, "0x%s", hash + strspn(hash, "0"));
+    /* What the lines below are of is forgotten with each heading. */
     reading->operation = RAS_OPERATIONS_MAX;
     reading->calls = -1;
     reading->state = strcmp(what, "INCOMPLETE") == 0 ? RAS_RANK_SILENT
@@ -215,6 +216,7 @@ static bool parse_ras_heading(struct text_reading *reading, const char *line)
             return true;
         }
     }
+    /* Room is for as many as the text has '#', up to a limit: what is beyond it is left out. */
     if (status->communicator_count == reading->communicator_room)
         return false;
     reading->communicator = &status->communicators[status->communicator_count++];

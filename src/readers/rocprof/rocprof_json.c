@@ -241,12 +241,15 @@ static enum json_progress rocprof_json_read_records(struct rocprof_json *json,
             window->at++;
             continue;
         }
+        /* A key means that the array ended in what was damaged: the caller goes on with it. */
         if (c == ']' || c == '"') {
             window->at += c == ']';
             json->is_in_records = false;
             return GOES_ON;
         }
         record.has = 0;
+        /* Only what is asked for is set back: records are millions, and the rest is guarded by
+         * `has`. */
         record.counters.length = 0;
         behind = rocprof_record_scan(&window->scan, window->at, &record);
         if (behind) {

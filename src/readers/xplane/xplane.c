@@ -387,6 +387,7 @@ static void tell_of_end(struct xplane_reading *reading, const struct found_plane
                        "expected a plane or another field of an XSpace (protobuf)");
         trace_builder_damage(&reading->builder, &damage);
     }
+    /* Told in addition: what follows a whole file does not make it less whole. */
     if (input->is_followed)
         read_account_set_ending(read, ENDING_FOLLOWED, input->breakage);
     if (found->second_at) {
@@ -448,6 +449,7 @@ static bool xplane_read_trace(struct trace *trace, struct input_stream *input,
     read_programs(&reading, &found);
     device = plane_of_part(&found, options->part);
     reading.has_device = device != NULL;
+    /* One host drives them all: its calls have to be told apart by what each device ran. */
     reading.is_one_of_several = found.working > 1;
     reading.has_device_steps = device && device->has_steps;
     if (device)
@@ -455,6 +457,8 @@ static bool xplane_read_trace(struct trace *trace, struct input_stream *input,
     reading.builder.facts.platform = PLATFORM_JAX;
     reading.builder.facts.hostname = xplane_string(&reading, found.host_name);
     read_planes(&reading, &found, device);
+    /* Without the environment's plane the origin that was taken off the lines' times stands
+     * for it. */
     reading.builder.facts.base_time_ns =
         reading.profile_start_ns > 0 ? reading.profile_start_ns : reading.origin_ns;
     tell_of_end(&reading, &found, input);

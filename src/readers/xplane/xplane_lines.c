@@ -556,10 +556,13 @@ static void add_host_event(struct xplane_reading *reading, uint32_t track,
     bool is_call = is_runtime_call(&stats, name);
 
     if (xplane_has(&stats, XSTAT_HLO_OP) && (is_call || !reading->has_device)) {
+        /* An op may launch several kernels, and a launch may be of another device: FLOPs count
+         * once. */
         op.is_uncounted =
             is_call && (is_launched_again(reading, &stats) || is_elsewhere(reading, &stats));
         (void)xplane_add_operator(reading, &op);
     }
+    /* It has become an operator above; an event beside it would be the same time twice. */
     if (xplane_has(&stats, XSTAT_HLO_OP) && !is_call && !reading->has_device)
         return;
     if (is_call) {

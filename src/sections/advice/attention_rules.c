@@ -126,6 +126,8 @@ bool check_unfused_attention(struct advice_case *advice, struct advice_claim *cl
         return false;
     attention_rules_claim_products(advice, claim, &sum);
     claim_others(advice, claim, &sum);
+    /* Scores without products in the chosen steps: nothing that a fused kernel could take
+     * over. */
     if (sum.products.count == 0)
         return false;
     for (size_t i = 1; i < advice->scores.count; i++)

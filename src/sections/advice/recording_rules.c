@@ -22,6 +22,8 @@ bool check_step_outliers(struct advice_case *advice, struct advice_claim *claim)
         return false;
     spread = measure_step_spread(ledger);
     for (uint32_t i = 0; i < ledger->step_count; i++) {
+        /* Fast steps are outliers as well and cost nothing. Where more than half of the excess
+         * is the recording's end, that is the reason. */
         if (!spread.steps[i].is_outlier || spread.steps[i].deviation_ns <= 0 ||
             2 * recording_end_ns(advice, i) > spread.steps[i].deviation_ns)
             continue;
@@ -40,6 +42,8 @@ bool check_step_outliers(struct advice_case *advice, struct advice_claim *claim)
             slow, ledger->step_count, ledger->steps[worst].window.number,
             format_time(step->deviation_ns).text, format_time(spread.median_ns).text,
             account_descriptions[step->account].title, (double)step->account_deviation_ns / 1e6);
+        /* The account that grew most in the worst step names the cost; the rule itself has
+         * none. */
         claim->accounts = (uint32_t)1 << step->account;
         claim->try_this =
             account_descriptions[step->account].group == ACCOUNT_GROUP_COMPUTE

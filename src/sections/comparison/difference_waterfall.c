@@ -253,6 +253,7 @@ static void difference_waterfall_add_numbers(struct results *results, struct sec
                        (struct number){"change", "change",
                                        mean_as_value(measure, step->mean_b - step->mean_a),
                                        change_verdict_text(step->verdict)});
+    /* A step of no length would be infinitely fast: no figure is better. */
     if (step->mean_b > 0)
         section_add_number(results, section,
                            (struct number){"speedup", "times as fast",

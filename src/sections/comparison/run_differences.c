@@ -96,6 +96,7 @@ static void run_differences_add_rows(const struct runs_table *runs, const struct
     if (a->parameters >= 0 || b->parameters >= 0)
         run_differences_add_row(runs, "parameters", "parameters", parameters_of(a),
                                 parameters_of(b));
+    /* "no" beside a "yes" is what makes kernels differ by name; twice "no" says nothing. */
     if (a->is_compiled || b->is_compiled)
         run_differences_add_row(runs, "torch.compile", "compiled",
                                 value_text(a->is_compiled ? "yes" : "no"),

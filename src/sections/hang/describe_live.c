@@ -223,6 +223,7 @@ static void tell_communicators(struct live_page *page)
     for (size_t i = 0; i < job->now->communicator_count; i++)
         tell_lost_ranks(page, &job->now->communicators[i]);
     for (size_t i = 0; i < job->now->communicator_count; i++) {
+        /* Still between both looks: a short wait is seen once, a hang twice. */
         if (!stands_still(job, &job->now->communicators[i]))
             continue;
         still++;
@@ -238,6 +239,8 @@ static void tell_communicators(struct live_page *page)
                   results_format(page->results, "%" PRId64 " processes do not answer",
                                  job->now->silent_processes),
                   "this NCCL's answer does not name them", sections_try);
+    /* All the same and all still: nobody is missing, so the operation itself does not end.
+     * Only steps that are long overdue make that a finding. */
     if (!page->added && job->now->names_all_ranks && still > 0 &&
         still == job->now->communicator_count && quiet_ns(job) > stale_ns)
         live_tell(
@@ -292,6 +295,7 @@ static void tell_steps(struct live_page *page)
                                  rank->pid, seconds_text(page, rank->usual_ns)),
                   sections_try);
     }
+    /* One rank that goes on is enough to know that the job does. */
     if (stale > 0 && behind == 0 && stale == living)
         live_tell(page,
                   results_format(page->results,
@@ -302,6 +306,7 @@ static void tell_steps(struct live_page *page)
                            : "NCCL's RAS would tell it (NCCL 2.24 and later), and so do dumps of "
                              "the flight recorder: flopledger ranks DUMP...");
     for (size_t i = 0; i < job->rank_count && living > 0; i++) {
+        /* Others live: a rank that ended with all others is the job's end and no hang. */
         if (!job->ranks[i].lives)
             live_tell(page,
                       results_format(page->results,

@@ -294,6 +294,7 @@ struct finding flight_mismatch_finding(struct results *results, const struct fli
     const struct flight_entry *entry = flight_entry_of(view->join, usual);
     const char *own = flight_place_text(results, view->dumps, flight_entry_of(view->join, odd), 1);
     const char *others = flight_place_text(results, view->dumps, entry, 1);
+    /* Lines of code only where both are known: one alone does not show the branch. */
     const char *places = own && others
                              ? results_format(results, "; rank %u is at %s, rank %u at %s",
                                               flight_rank_of(view->join, odd), own,

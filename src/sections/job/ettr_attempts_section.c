@@ -85,6 +85,7 @@ static void ettr_attempts_fill_row(const struct ettr_page *page, struct value *c
     cells[COLUMN_ALIVE] = known_time(accounts->is_timed, attempt_alive_ns(accounts));
     cells[COLUMN_WHY] = value_text(why_text(page, index));
     cells[COLUMN_LOST] = value_count(accounts->steps_discarded);
+    /* Nothing lost has no time to tell; lost steps without times have one that is not known. */
     if (accounts->steps_discarded)
         cells[COLUMN_LOST_TIME] = accounts->untimed_steps > 0
                                       ? value_not_known("needs time stamps in the log")
@@ -92,6 +93,7 @@ static void ettr_attempts_fill_row(const struct ettr_page *page, struct value *c
     cells[COLUMN_HANG] =
         known_time(accounts->is_timed && !accounts->is_hang_in_other, accounts->ns[JOB_HANG]);
     cells[COLUMN_STARTUP] = known_time(accounts->is_startup_known, accounts->ns[JOB_STARTUP]);
+    /* The first attempt has nothing before it: neither a time down nor a restart. */
     if (index > 0) {
         struct restart_loss loss = job_restart_loss(page->accounts, index);
         bool is_known = accounts->is_down_known && accounts->is_startup_known;

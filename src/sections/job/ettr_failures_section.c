@@ -41,6 +41,7 @@ static void add_observed(const struct ettr_page *page, struct section *section)
         ettr_failures_add(page, section,
                           ettr_failures_number_of(
                               METRIC_NAMES(JOB_TIME_BETWEEN_INTERRUPTIONS),
+                              /* A number of interruptions without a time alive makes no rate. */
                               failures->is_rate_known
                                   ? value_time_ns(failures->alive_ns / failures->interruptions)
                                   : value_not_known("needs time stamps in the log")),
@@ -122,6 +123,7 @@ struct section *describe_failures(const struct ettr_page *page)
     struct value unknown = value_not_known(what_is_missing(page->failures));
 
     add_observed(page, section);
+    /* Both with the same reason: one missing length keeps the whole model from being known. */
     if (!page->failures->is_model_known) {
         ettr_failures_add(page, section,
                           ettr_failures_number_of(METRIC_NAMES(JOB_EXPECTED_ETTR), unknown), NULL);
@@ -133,6 +135,8 @@ struct section *describe_failures(const struct ettr_page *page)
     ettr_failures_add(page, section,
                       ettr_failures_number_of(METRIC_NAMES(JOB_EXPECTED_ETTR),
                                               value_fraction(expected_ettr(model))),
+                      /* The rate's error is about one by the root of their number: a third at
+                       * ten. */
                       page->failures->interruptions < 10 ? "from few interruptions: a rough figure"
                                                          : NULL);
     ettr_failures_add(page, section,

@@ -214,6 +214,7 @@ static void ettr_kept_add_table(const struct ettr_page *page, struct section *se
                                             .from = "no recorded window",
                                             .depth = 1,
                                             .amount = kept->not_known});
+    /* Nothing was recorded in full: then "not known" is all of it, and no line stands below. */
     if (kept->known_steps == 0)
         return;
     ettr_kept_add_row(page, table,
@@ -274,6 +275,7 @@ static void add_likeness(const struct ettr_page *page, struct section *section)
 
     if (kept->window_count == 0)
         return;
+    /* A recorded step is compared with the median around it, which needs some that were not. */
     if (steps == 0) {
         ettr_kept_add(page, section,
                       (struct number){"recorded_step_time", "recorded steps take",

@@ -26,6 +26,8 @@ static const char *remark_text(const struct ettr_page *page, const struct job_re
                               "'%s', line %lld: the clock was put forward by an hour (summer "
                               "time); later times were moved back by it",
                               name, (long long)remark->line);
+    /* Nobody can say how far a time without a zone is from one with a zone, so it is in no
+     * length. */
     case JOB_CLOCKS_DIFFER:
         return results_format(results,
                               "'%s', line %lld: some times are of another clock than those of the "
@@ -97,6 +99,8 @@ static void add_limits(const struct ettr_page *page, struct section *section)
                         "lines of steps have no time stamps: what came after the last step is "
                         "counted as other between steps",
                         NULL);
+    /* A warning, as the others are not: time is missing from all accounts, not put to a wider
+     * one. */
     if (untimed > 0)
         add_job_finding(page, section, true,
                         untimed == steps

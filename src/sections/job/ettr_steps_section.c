@@ -138,6 +138,7 @@ struct section *describe_step_times(const struct ettr_page *page)
         page, section,
         ettr_steps_number_of(METRIC_NAMES(JOB_SLOW_STEPS), value_count(times->slow_steps)),
         "over 1.5 times the median around them");
+    /* The time beyond the median around them; no slow step has no such time. */
     if (times->slow_steps)
         ettr_steps_add_time(page, section, METRIC_NAMES(JOB_SLOW_TIME), times->slow_ns);
     if (times->part_count > 1)
@@ -233,6 +234,8 @@ struct section *describe_rates(const struct ettr_page *page)
                                  : value_flops_per_second(rates->flops_per_second)),
         "as the program counts its FLOPs");
     ettr_steps_add_number(page, section, ettr_steps_number_of(METRIC_NAMES(JOB_MFU), mfu), note);
+    /* Over all time only where all time is known: a part of it as the divisor would flatter
+     * the job. */
     if (mfu.unit == UNIT_FRACTION && page->accounts->is_complete && page->accounts->total_ns > 0)
         ettr_steps_add_number(
             page, section,

@@ -488,6 +488,8 @@ static void operators_add_table(struct results *results, struct section *section
                                     .detail = trace_text(groups->input->trace, group->shapes),
                                     .group = i};
     }
+    /* After counting: ranges and operators share the list of groups, and each table shows its
+     * own top. */
     shown = rows_to_show(groups->input->options, count);
     if (count > 0) {
         table = section_add_table(results, section,

@@ -17,6 +17,7 @@ static void add_place_of_peak(struct results *results, struct section *section,
                               const struct memory_view *view, const struct memory_peak *peak)
 {
     const struct memory_run *run = view->run;
+    /* The peak is behind this change: the allocation that reached it. */
     uint32_t change = peak->change_count ? peak->change_count - 1 : 0;
     uint32_t step = memory_step_of(run, change);
     const struct memory_block *block =
@@ -126,6 +127,8 @@ static void add_allocator(struct results *results, struct section *section,
                                            ? value_not_known("needs Total Reserved in the trace")
                                            : value_bytes(reserved),
                                        NULL});
+    /* Not known is -1; less than what lies in it is a fault of the trace. No negative reserve
+     * is shown. */
     if (reserved >= peak_bytes)
         section_add_number(results, section,
                            (struct number){"reserved_unused", "of that not in use at the peak",
@@ -136,6 +139,7 @@ static void add_allocator(struct results *results, struct section *section,
             results, section,
             (struct number){"inactive_split", "inactive split memory (fragmentation), max",
                             value_bytes(stuck), "at the marks; the allocator cannot give it back"});
+    /* None is the usual case and not worth a line. */
     if (retries > 0)
         section_add_number(results, section,
                            (struct number){"allocation_retries", "allocation retries",
@@ -400,6 +404,7 @@ static void add_doubts(struct results *results, struct section *section,
     const struct memory_blocks *blocks = &run->blocks;
     struct finding finding = {.cost_ns = -1, .is_warning = true};
 
+    /* First, as it holds with and without marks. */
     if (run->trace->memory.set_aside > 0) {
         finding.what = results_format(
             results,

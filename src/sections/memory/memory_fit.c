@@ -49,12 +49,14 @@ static void add_answers(struct results *results, struct section *section,
                                        .note = results_format(results, "%s bytes, in the %s",
                                                               format_count(doubled.bytes).text,
                                                               memory_phase_title(doubled.phase))});
+    /* Without a budget there is still a forecast, which needs no limit. */
     if (view->budget_bytes <= 0)
         return;
     section_add_number(results, section,
                        (struct number){.key = "budget",
                                        .title = "memory to fit into",
                                        .value = value_bytes(view->budget_bytes)});
+    /* Both are told: who checks the answer starts from the budget. */
     if (usable != view->budget_bytes)
         section_add_number(results, section,
                            (struct number){.key = "usable",

@@ -126,6 +126,7 @@ struct section *describe_memory_modules(struct results *results, const struct me
         const struct module *module = &run->tree.modules[run->tree.order[i]];
         const struct module_bytes *sum = &sums[run->tree.order[i]];
 
+        /* Containers without tensors of their own or below would only lengthen the table. */
         if (sum->total == 0 && sum->activations == 0)
             continue;
         if (module->depth > view->depth) {
@@ -135,6 +136,7 @@ struct section *describe_memory_modules(struct results *results, const struct me
         rows++;
         memory_tables_add_module_row(results, table, module->name, (int)module->depth, sum);
     }
+    /* Not cut by depth: they are the rest, without which the column does not add up. */
     for (uint32_t i = run->tree.count; i < run->tree.count + 2; i++)
         if (sums[i].total || sums[i].activations)
             memory_tables_add_module_row(results, table,

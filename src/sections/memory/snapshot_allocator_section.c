@@ -37,6 +37,7 @@ static void snapshot_allocator_add_totals(struct results *results, struct sectio
          .note = settings_note(results, view->replay->snapshot)},
         {.key = "allocated",
          .title = "allocated",
+         /* A pending block was given back by the program: it is used, and not allocated. */
          .value = value_bytes(layout->used_bytes - layout->pending_bytes),
          .note = "blocks in use, as the allocator rounds them up"},
         {.key = "requested",

@@ -66,6 +66,8 @@ static struct oom_answer answer_of(struct results *results, const struct oom *oo
     const struct memory_layout *layout = &oom->layout;
     int64_t asked = oom->event->size_bytes;
     int64_t device_free = device_free_bytes(oom);
+    /* What is not known counts as nothing free: a remedy is then promised too late, never too
+     * early. */
     int64_t available = device_free < 0 ? 0 : device_free;
 
     if (!oom->is_laid_out)
@@ -92,6 +94,8 @@ static struct oom_answer answer_of(struct results *results, const struct oom *oo
                                    "been free already",
                                    "synchronize the stream that uses it (record_stream), or free "
                                    "it earlier"};
+    /* All remedies together are not enough by what is known; the device's own rest might have
+     * been. */
     if (device_free < 0)
         return (struct oom_answer){"not known: needs what the device had free, which this snapshot "
                                    "does not tell",

@@ -177,6 +177,7 @@ static void add_by_owner(struct results *results, struct section *section,
         struct memory_shares shares = {0};
 
         share_memory(&shares, view->replay, peak, (struct share_key){annotation_key, view, names});
+        /* Key 0 is "in no annotation": all of it there would make a table of one row. */
         if (share_of_key(&shares, 0) < shares.bytes)
             add_share_table(results, section, view, &annotations, &shares);
         memory_shares_clear(&shares);
@@ -359,6 +360,8 @@ static void snapshot_peak_add_warnings(struct results *results, struct section *
             "a newer PyTorch may have written them; if they allocate or free, the "
             "sums are off",
             NULL);
+    /* The snapshot's blocks are the truth at the end; what lives on in the trace alone was
+     * freed unseen. */
     if (replay->vanished_lives > 0)
         section_add_warning(
             results, section,
@@ -434,6 +437,7 @@ struct section *describe_snapshot_peak(struct results *results, const struct sna
             .title = "peak",
             .value = has_events ? value_bytes(shares.bytes) : value_not_known(needs_events),
             .note = results_format(results, "%s bytes", format_count(shares.bytes).text)});
+    /* Without events the one moment is its own peak, and "after" and "by event" mean nothing. */
     if (has_events)
         add_moment(results, section, view);
     snapshot_peak_add_totals(results, section, view);

@@ -126,6 +126,7 @@ static struct section *compare_conventions(struct results *results,
                                  .needs_peak = "needs --peak or --device NAME"};
     struct section *section;
 
+    /* Nobody asked, nothing is said; who chose a convention is told what it needs. */
     if (!architecture)
         return options->convention ? conventions_not_known(results, needs_sizes) : NULL;
     if (trained.samples <= 0 || trained.tokens <= 0 || steps == 0)
@@ -133,9 +134,11 @@ static struct section *compare_conventions(struct results *results,
     run.setting.sequence = trained.tokens / trained.samples;
     if (run.setting.sequence == 0)
         return conventions_not_known(results, needs_tokens);
+    /* By what was recorded, as the setting of a program is not in its trace. */
     run.setting.recompute =
         input->efficiency->total.flops.recomputed > 0 ? RECOMPUTE_FULL : RECOMPUTE_NONE;
     run.tokens = (double)trained.tokens / (double)steps;
+    /* Per step on both sides, so that the sums fit the other figures of the page. */
     run.seconds /= (double)steps;
     section = section_new(results, "conventions", "Conventions",
                           "What other tools would print for these steps: FLOPs of one token by the "

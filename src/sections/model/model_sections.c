@@ -108,6 +108,8 @@ struct section *describe_model_parts(struct results *results, const struct model
     add_with_note(results, section,
                   (struct number){.key = "embedding_parameters",
                                   .title = "in the table of tokens",
+                                  /* Told apart, since conventions differ in whether they count
+                                   * it. */
                                   .value = value_count(cost.token_embedding),
                                   .note = architecture->is_tied ? "the logits use it too" : NULL});
     add_with_note(results, section,

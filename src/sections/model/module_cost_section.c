@@ -65,6 +65,7 @@ static void add_flop_numbers(struct results *results, struct section *section,
 
     module_cost_sections_add_number(results, section, "forward_flops", "forward FLOPs",
                                     flops_per_step(view, phases[PHASE_FORWARD].flops));
+    /* The note is at the first figure, and holds for all below it. */
     if (view->costs->lacks_products)
         note_last(section, "at least: ops that are not counted may hold products");
     module_cost_sections_add_number(results, section, "forward_macs",
@@ -86,6 +87,7 @@ static void add_flop_numbers(struct results *results, struct section *section,
                            phases[PHASE_FORWARD].model_flops + phases[PHASE_BACKWARD].model_flops));
         note_last(section, "masked attention included");
     }
+    /* Without masked attention the two are one figure. */
     if (sum.masked_flops != sum.flops) {
         module_cost_sections_add_number(results, section, "masked_flops",
                                         "total FLOPs, masked attention excluded",

@@ -100,9 +100,11 @@ static struct run_parts run_parts_of(const struct analysis_input *input, bool is
         double ns = (double)ledger_account_ns(ledger, (enum account)i) / count;
         enum planned_part part = part_of_account(i);
 
+        /* Matrix time is divided further below, by what it computed. */
         if (i == ACCOUNT_MATRIX)
             continue;
         run.ns[part] += ns;
+        /* Of what the host holds up, the largest account is named in the reason. */
         if ((part == PLANNED_HOST || part == PLANNED_LAUNCH) && ns > most) {
             most = ns;
             run.worst_host = (enum account)i;
@@ -164,6 +166,7 @@ static const char *why_of_part(struct results *results, const struct planned_ste
         return results_format(results, "matmuls reach %.0f %% of the peak, %.0f %% were planned",
                               peak_share(run->ns), peak_share(plan->parts));
     case PLANNED_RECOMPUTED:
+        /* Time at the peak only: what of it is slower stands in the part below the peak. */
         return more > 0.0 ? "more is recomputed than was planned"
                           : "less is recomputed; what of it is below the peak counts there";
     case PLANNED_MATRIX:

@@ -51,6 +51,7 @@ struct section *describe_plan(struct results *results, const struct plan_setting
                           "reach, and what a run like it took."
                         : "What a step will take, from the operators' shapes and what such devices "
                           "reach; nothing was measured.");
+    /* FLOPs that all devices could do in the step at their peak: both shares are of this. */
     double all = outcome->peak * outcome->devices * outcome->step;
 
     plan_add_number(results, section, "device", "device", value_text(setting->device->name));
@@ -149,6 +150,8 @@ struct section *describe_plan_memory(struct results *results, const struct plan_
         plan_add_number(results, section, parts[i].key, parts[i].title,
                         value_bytes(llround(parts[i].bytes)));
     plan_add_number(results, section, "device_memory", "of the device",
+                    /* 0 is a device whose memory the table does not have, not one without
+                     * memory. */
                     has > 0.0 ? value_bytes(setting->device->memory_bytes)
                               : value_not_known("needs a device whose memory is known"));
     plan_add_number(results, section, "fits", "fits",
@@ -292,6 +295,7 @@ struct section *describe_plan_bill(struct results *results, const struct plan_ou
     plan_add_number(results, section, "steps", "steps", value_number(steps));
     if (is_interrupted) {
         ettr = plan_add_ettr(results, section, outcome, bill);
+        /* Interruptions come faster than restarts end: the training would never be done. */
         if (ettr <= 0.0)
             return section;
         hours /= ettr;

@@ -72,6 +72,7 @@ bool find_pass_change(struct pass_change *change, const struct analysis_input *i
     samples = request->batch > 0          ? (double)request->batch
               : request->batch_factor > 0 ? request->batch_factor * (double)pass.samples
                                           : (double)pass.samples;
+    /* A factor such as 1.1 is seldom exact in binary: within 1e-9 of a whole number is whole. */
     if (samples < 1.0 || fabs(samples - round(samples)) > 1e-9)
         return error_set(error, ERROR_USAGE,
                          "--batch %gx makes %g of the %lld samples of a pass; the nearest that "

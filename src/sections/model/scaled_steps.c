@@ -328,6 +328,7 @@ static double scaling_of_shapes(struct scaling *scaling, uint32_t op)
     struct op_cost after;
     double by_tiles;
 
+    /* Shapes that the change does not touch: only the device can make the op another. */
     if (!scale_shapes(shapes, &scaling->steps->change, scaling->scaled, SHAPES_ROOM, &elements))
         return of_device;
     by_tiles = scaling_by_tiles(scaling, name, shapes);
@@ -338,6 +339,7 @@ static double scaling_of_shapes(struct scaling *scaling, uint32_t op)
     after = count_flops_of_text(&scaling->call, &text, NULL);
     if (before.kind == COST_MATRIX && after.kind == COST_MATRIX)
         return of_device * scaling_ratio((double)after.flops, (double)before.flops);
+    /* A view costs its launch, whatever its size. */
     if (before.kind == COST_FREE)
         return of_device;
     if (before.kind != COST_NOT_COUNTED && before.bytes > 0 && after.bytes > 0)
@@ -476,6 +478,7 @@ static double scaling_of_collective(struct scaling *scaling, uint32_t event)
                          &scaling->steps->change, scaling->scaled, SHAPES_ROOM, &elements))
             by_shape = scaling_ratio(elements.after, elements.before);
     }
+    /* Without size or group the links cannot be asked; the shape alone is what is left. */
     if (bytes <= 0.0 || call.group_size <= 0)
         return by_shape;
     before = plan_collective_seconds(&from, kind, bytes, (struct plan_group){call.group_size, 1});
@@ -534,6 +537,7 @@ static bool scale_on_device(struct scaling *scaling, struct error *error)
         enum scaled_part part;
         double ns = (double)input->trace->device[i].duration_ns;
 
+        /* Also outside of the chosen steps: the replay runs over the whole graph. */
         factors[i] = scaling_of_event(scaling, i, &part);
         factors[i] *= scaling->layout.factors[part];
         if (!is_chosen_device_event(&finder, input->trace, i))
@@ -654,6 +658,8 @@ bool scale_steps(struct scaled_steps *steps, const struct analysis_input *input,
         scale_on_processor(&scaling);
     else
         is_done = scale_on_device(&scaling, error);
+    /* Asked of the sums, as only they tell whether any kernel of an optimizer ran in the
+     * steps. */
     if (is_done && (request->tensor > 0 || request->pipeline > 0) &&
         steps->before_ns[SCALED_OPTIMIZER] <= 0.0)
         is_done = error_set(error, ERROR_USAGE,

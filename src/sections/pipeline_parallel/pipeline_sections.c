@@ -133,6 +133,7 @@ static void pipeline_add_times(struct results *results, struct section *section,
                                const struct pipeline_costs *costs)
 {
     static const char refused[] = "the replay misses the recorded steps by more than 2 %";
+    /* The error is told in any case; what was made of a replay that misses so far is not. */
     bool is_known = !pipeline_is_refused(costs);
 
     section_add_number(results, section,
@@ -195,6 +196,7 @@ static void add_left_out(struct results *results, struct section *section,
                                ? job->gap_count == 1 ? ": it is left out" : ": they are left out"
                                : ", in all there are: none is left out"),
             NULL, "collect the timeline of that rank once more");
+    /* Notes from here on: both are usual, and neither makes a step's time wrong. */
     if (job->negative_count > 0)
         section_add_note(results, section,
                          results_format(results,

@@ -557,6 +557,7 @@ struct section *compare_ranks(struct results *results, const struct all_ranks *r
     SCOPED(ranks_replay) simulation = {.run = NULL};
     const struct ranks_findings facts = {&spread, &culprit, &simulation};
 
+    /* Ranks of several runs cannot wait for each other: they are listed, not compared. */
     if (run->other_runs)
         return list_runs(results, run, top);
     section =
@@ -564,6 +565,7 @@ struct section *compare_ranks(struct results *results, const struct all_ranks *r
     spread = measure_ranks_spread(run);
     culprit = find_ranks_culprit(run, &spread);
     results->headline = job_headline(results, run, &spread, &culprit);
+    /* Only where both ways of asking agree is a rank named in the reports of the others. */
     if (culprit.rank != SIZE_MAX && culprit.rank == spread.straggler)
         results->awaited_rank = rank_text(results, run, culprit.rank);
     if (changes->courses && run->count > 1)

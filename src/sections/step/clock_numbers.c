@@ -88,6 +88,7 @@ void add_clock_numbers(struct results *results, struct section *section,
                         value_text(clocks->clock == STEP_CLOCK_DEVICE ? "device" : "host"),
                         clock_words(results, clocks)});
     add_marks(results, section, ledger);
+    /* The device's clock was chosen, and the lead of no step is known. */
     if (leads.steps == 0)
         return;
     section_add_number(results, section,
@@ -97,6 +98,7 @@ void add_clock_numbers(struct results *results, struct section *section,
     section_add_number(
         results, section,
         (struct number){"host_lead_max", "host ahead, most", value_time_ns(leads.max_ns), NULL});
+    /* How much of a step's work ran in its own mark was not measured. */
     if (!clocks->is_known)
         return;
     section_add_number(
