@@ -92,6 +92,8 @@ bool parse_peak(const char *text, void *field)
     }
 }
 
+/* That one was given is kept beside it: the first type of the list would else be taken for
+ * none. */
 bool parse_precision(const char *text, void *field)
 {
     struct peak_settings *peaks = field;
@@ -164,6 +166,7 @@ bool parse_step_time(const char *text, void *field)
     return false;
 }
 
+/* Without the option there is nothing to do, which is no error: callers need not ask. */
 bool rates_option_read(struct rates_option *option, struct peak_settings *peaks,
                        struct error *error)
 {

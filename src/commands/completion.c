@@ -28,6 +28,8 @@ static bool completes_files(const struct command *command)
     return command->usage[0] != '\0' && !completes_commands(command);
 }
 
+/* The separator stands between and not behind: shells take a space at the end for an empty
+ * word. */
 static void write_command_names(FILE *output)
 {
     const char *between = "";

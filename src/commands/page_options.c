@@ -28,6 +28,7 @@ bool parse_html_output(const char *text, void *field)
 
 const char memory_limit_accepted[] = "a size of at least 64 MiB with its unit: 2GiB, 512MiB";
 
+/* The limit is one of the process and no field of a command, hence set at once. */
 bool parse_memory_limit(const char *text, void *unused)
 {
     const int64_t bytes_min = 64 << 20;

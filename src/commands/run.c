@@ -162,6 +162,8 @@ static void set_variable(const char *name, const char *value)
         end_out_of_memory();
 }
 
+/* All three are set, with what counts where nothing was asked: what the surroundings hold must
+ * not turn on a trigger that the command line did not. */
 static void set_trigger_variables(const struct trigger_wish *wish)
 {
     char text[32];

@@ -98,6 +98,7 @@ void pin_steps(struct pinned_steps *pinned, const struct trace_graph *graph)
     }
 }
 
+/* Only lends what it points at: all of it stays the property of the pinned steps. */
 struct timed_tasks pinned_tasks(const struct pinned_steps *pinned)
 {
     return (struct timed_tasks){.graph = &pinned->graph->graph,

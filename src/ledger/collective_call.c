@@ -79,6 +79,7 @@ enum collective_kind collective_kind_of_name(const char *name)
     return strstr(plain, "recv") ? COLLECTIVE_SEND_RECEIVE : COLLECTIVE_OTHER;
 }
 
+/* Whole names only: "float" is the begin of "float8" and another type. */
 static int find_element_type(const char *name, size_t length)
 {
     for (int t = 0; t < (int)ELEMENT_TYPE_COUNT; t++)

@@ -161,6 +161,7 @@ static enum account queued_account(const struct idle_gap *gap, bool is_in_graph)
                                                             : ACCOUNT_IDLE_QUEUED_WAIT;
 }
 
+/* The launch's own part is the one to beat: the gap's main account is what takes most of it. */
 static void attribute_host_part(struct step_ledger *step, struct idle_gap *gap,
                                 struct host_activity *activity, int64_t until_ns)
 {

@@ -41,6 +41,7 @@ static void sample_interface(char *line, struct live_samples *samples)
              (struct live_label){0});
 }
 
+/* Without the file there are no lines and no samples: a container may hide it. */
 static void sample_network(void *state, const char *root, struct live_samples *samples)
 {
     SCOPED(kernel_file) file = {0};

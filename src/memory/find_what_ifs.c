@@ -252,6 +252,7 @@ static int64_t largest_unit(const struct memory_forecast *forecast)
 
 /* ---- the loss -------------------------------------------------------------------------------- */
 
+/* By the begin of the name, so that variants and the backward of each are found, too. */
 static bool is_loss_op(const char *name)
 {
     static const char *const names[] = {"aten::_log_softmax", "aten::nll_loss", "aten::log_softmax",

@@ -11,6 +11,7 @@
 
 static const char side_file[] = "capture.json";
 
+/* -1 stands for not known everywhere: 0 is a rank. */
 struct memory_batch memory_batch_none(void)
 {
     return (struct memory_batch){.samples = -1,

@@ -25,6 +25,7 @@ struct tree_growth {
     uint32_t *leaf_of_stack; /* [stacks]: 1 + its node; 0: not yet known */
 };
 
+/* Nodes refer to each other by number and not by address: growing the list moves them all. */
 static uint32_t snapshot_tree_add_node(struct tree_growth *growth, struct call_node node)
 {
     struct call_tree *tree = growth->tree;

@@ -485,6 +485,8 @@ void answer_cache_keep(struct answer_cache *cache, const struct results *results
     bytes_clear(&answer);
 }
 
+/* A question that ended early still watches: what was seen is taken over and forgotten, or the
+ * next question would have it as well. */
 void answer_cache_clear(struct answer_cache *cache)
 {
     SCOPED(files_seen) seen = {.count = 0};

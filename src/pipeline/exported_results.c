@@ -33,6 +33,8 @@ const char *print_rank_report(struct results *results, size_t index, struct erro
     return kept;
 }
 
+/* Only text may go to standard output: several files cannot, and a database has to be written
+ * at many places. */
 bool check_export_place(const struct export_format *format, const struct output_place *place,
                         const struct output_inputs *inputs, struct error *error)
 {

@@ -180,6 +180,8 @@ static bool is_of_other_rank(const struct trace *trace, const char *path)
     return rank >= 0 && trace->facts.rank >= 0 && rank != trace->facts.rank;
 }
 
+/* One thread, as captures are small. What is needed of it is taken over and the trace goes, so
+ * that only one is held at a time. */
 static bool add_capture(struct captured_graphs *graphs, struct trace *trace, const char *path,
                         struct error *error)
 {

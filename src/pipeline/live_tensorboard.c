@@ -337,6 +337,8 @@ static void look(struct live_tensorboard *live, bool is_last)
     globfree(&windows);
 }
 
+/* A short pause instead of one wait for all: the end is asked for between looks and must not
+ * take long. */
 static void *watch(void *argument)
 {
     struct live_tensorboard *live = argument;
@@ -351,6 +353,8 @@ static void *watch(void *argument)
 
 /* ---- from start to end ----------------------------------------------------------------------- */
 
+/* Before the program is started: a folder that cannot be written to is no reason to lose a run
+ * later. */
 static bool can_write(const char *logs, struct error *error)
 {
     char *folder = text_copy(logs);

@@ -58,6 +58,8 @@ static int64_t memory_internevo_or_zero(int64_t number)
     return number < 0 ? 0 : number;
 }
 
+/* The layout of names is InternEvo's, whose tools look for it; what is not known is rank 0, as
+ * in a run alone. */
 static char *name_folder(const struct memory_settings *settings, const struct memory_batch *batch)
 {
     char *path = text_format("%s/memory_trace/rank%lld_dp%lld_tp%lld",

@@ -101,6 +101,8 @@ bool check_output_place(const struct output_place *place, const struct output_in
            (check_replaced(place, inputs, error) && output_file_check(place->path, error));
 }
 
+/* A folder that is not there is made later. A file at that place is most often an input behind
+ * the wrong option, hence it is never touched. */
 bool check_output_folder(const struct output_place *place, struct error *error)
 {
     struct stat status;

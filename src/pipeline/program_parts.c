@@ -21,6 +21,7 @@
 #include <gnu/libc-version.h>
 #endif
 
+/* musl has no way to tell its version to a program. */
 static void write_library_of_c(FILE *output)
 {
 #ifdef __GLIBC__

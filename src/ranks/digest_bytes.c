@@ -106,6 +106,7 @@ const char *digest_take_text(struct digest_reader *reader, struct arena *arena)
     return text;
 }
 
+/* Byte by byte, the lowest first: digests are read on machines of either order. */
 static uint64_t read_hash(struct digest_reader *reader)
 {
     uint64_t hash = 0;

@@ -40,6 +40,7 @@ static void put_facts(struct bytes *writer, const struct encoding *encoding)
     bytes_add_varint(writer, digest->is_truncated);
 }
 
+/* All lists, in the order of their numbers: whoever reads them maps each by name to its own. */
 void digest_names_encode(struct bytes *names)
 {
     for (int which = 0; which < NAME_LIST_COUNT; which++) {

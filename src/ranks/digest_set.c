@@ -50,6 +50,7 @@ static bool decode_record(struct digest_record *record, struct digest_context *c
     return true;
 }
 
+/* The digest changes hands: the record has none then, and is not freed with it. */
 bool digest_set_take(struct rank_digest *digest, const struct digest_set *set,
                      struct digest_record *record)
 {

@@ -235,6 +235,8 @@ static bool read_input(struct trace *trace, struct input_stream *input,
     return true;
 }
 
+/* Each part becomes a rank and is read by itself: a file whose numbers are damaged would else
+ * be read for ever. */
 bool reader_can_split(uint32_t count, struct error *error)
 {
     if (count <= READER_PARTS_MAX)

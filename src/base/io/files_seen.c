@@ -50,6 +50,8 @@ void files_seen_begin(void)
     atomic_store(&is_asked, true);
 }
 
+/* Under the lock to its end: another thread may be about to note a file, and must find either
+ * the old list or none. */
 void files_seen_end(struct files_seen *seen)
 {
     pthread_mutex_lock(&lock);

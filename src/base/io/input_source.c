@@ -320,6 +320,8 @@ static ssize_t read_kept(struct input_source *source, void *to, size_t size)
     return (ssize_t)got;
 }
 
+/* What comes through a pipe cannot be read a second time, so that it is kept where several
+ * readers look at its begin. */
 static ssize_t read_pipe(struct input_source *source, void *to, size_t size)
 {
     ssize_t count = read(source->file, to, size);

@@ -282,6 +282,8 @@ bool input_stream_open(struct input_stream *stream, const char *path, bool has_o
     return true;
 }
 
+/* The bytes stay the caller's and are not copied; memory can be read from any place, as a file
+ * can. */
 void input_stream_open_memory(struct input_stream *stream, const void *bytes, size_t length)
 {
     struct input_source *source = input_source_new();

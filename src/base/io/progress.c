@@ -97,6 +97,8 @@ void progress_advance(struct progress *progress, int64_t bytes)
     pthread_mutex_unlock(&progress->drawing);
 }
 
+/* Under the lock, since another thread may be drawing the title. A name of a file is cut and
+ * shown without control characters, which would move the cursor. */
 void progress_title(struct progress *progress, const char *title)
 {
     if (!progress)
@@ -107,6 +109,7 @@ void progress_title(struct progress *progress, const char *title)
     pthread_mutex_unlock(&progress->drawing);
 }
 
+/* The line is taken away from the terminal: what is printed next begins where the bar stood. */
 void progress_free(struct progress *progress)
 {
     if (!progress)

@@ -192,6 +192,8 @@ static struct json_node *json_tree_add_node(struct json_parse *parse)
     return node;
 }
 
+/* Depth is bounded by the list of open nodes and not by the stack of calls, so that a file of
+ * a million brackets is refused and no fault. */
 static bool open_node(struct json_parse *parse, struct json_node *node)
 {
     if (parse->depth == DEPTH_MAX)

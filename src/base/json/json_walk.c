@@ -1,6 +1,8 @@
 /* Walks over the members of an object or the elements of an array that is complete in memory. */
 #include "base/json/json_walk.h"
 
+/* A value of another kind gives a walk without members: a caller need not ask what a file
+ * holds before it walks. */
 struct json_walk json_walk_begin(const struct json_slice *value, char bracket)
 {
     struct json_walk walk = {.is_object = bracket == '{'};

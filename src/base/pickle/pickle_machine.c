@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The place is that of the opcode and not of its argument: it is where a disassembler
+ * (pickletools) shows it. */
 bool pickle_fail(const struct pickle_machine *machine, const char *format, ...)
 {
     char text[512];
@@ -55,6 +57,7 @@ static bool refill(struct pickle_machine *machine)
     return true;
 }
 
+/* The bytes are those of the window, valid until the next refill; nothing is copied. */
 bool pickle_take(struct pickle_machine *machine, size_t count, struct pickle_bytes *taken)
 {
     while (machine->length - machine->at < count)

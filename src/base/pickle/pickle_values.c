@@ -248,6 +248,7 @@ bool pickle_integer(const struct pickle_tree *tree, struct pickle_value value, i
     return true;
 }
 
+/* Addresses go beyond 63 bits. A negative zero is zero. */
 bool pickle_unsigned(const struct pickle_tree *tree, struct pickle_value value, uint64_t *integer)
 {
     uint64_t magnitude;

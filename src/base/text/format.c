@@ -145,6 +145,8 @@ int three_digit_decimals(double number)
     return size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
 }
 
+/* Hours only from two on: below that seconds are still read at a glance, and minutes would be
+ * one unit more to convert. */
 struct unit_scale short_time_scale(int64_t largest_ns)
 {
     static const struct unit_scale scales[] = {

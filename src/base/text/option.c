@@ -283,6 +283,7 @@ bool parse_options_noting(const struct option *options, void *settings,
     return true;
 }
 
+/* "inf" and "nan" are numbers for strtod and none for an option. */
 bool parse_positive_number(const char *text, void *field)
 {
     char *end;

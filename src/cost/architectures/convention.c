@@ -104,6 +104,8 @@ static double count_maxtext(const struct architecture *architecture,
     return matrix_flops(&cost) + 6.0 * sum;
 }
 
+/* The formula knows gated, dense decoders alone; for all others the tool itself would print a
+ * figure that means nothing. */
 static double count_nemo(const struct architecture *architecture, struct convention_setting setting)
 {
     struct architecture_cost cost = architecture_cost(architecture, setting.sequence);

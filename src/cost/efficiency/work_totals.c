@@ -44,6 +44,7 @@ static const struct op_cost *work_totals_cost_of(const struct efficiency *effici
     return &efficiency->costs->counted.costs[cost];
 }
 
+/* A row is made with the first piece of an operator: what has no piece in the steps gets none. */
 static struct operator_work *work_totals_row_of(struct totalling *work, uint32_t cost)
 {
     struct work_totals *totals = work->totals;

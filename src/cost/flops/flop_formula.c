@@ -51,6 +51,7 @@ bool matrix_cost(struct op_cost *cost, int64_t macs, int64_t bytes)
     return true;
 }
 
+/* Nothing is masked and nothing recomputed within one such op: all three counts are the same. */
 bool plain_cost(struct op_cost *cost, enum cost_kind kind, int64_t flops, int64_t bytes)
 {
     *cost = (struct op_cost){.kind = kind,

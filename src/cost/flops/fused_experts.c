@@ -21,6 +21,8 @@ static int64_t bytes_of_experts(double experts, double chosen, double tokens, do
     return bytes >= 0 && bytes < (double)TOO_LARGE / 2 ? (int64_t)(bytes + 0.5) : -1;
 }
 
+/* Tokens are read and written, hence their bytes twice. Where weights are not known the bytes
+ * are not, while the FLOPs still are. */
 static bool count_chosen(struct op_cost *cost, const struct op_call *call,
                          const struct expert_sizes *sizes)
 {

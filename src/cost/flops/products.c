@@ -16,6 +16,8 @@ struct trilinear {
     int dims;
 };
 
+/* A dimension outside of the tensor makes the call one that PyTorch would refuse: the text is
+ * not what it seems, and nothing is counted. */
 static bool mark_dims(bool *marks, int dims, const struct value_list *list)
 {
     for (uint32_t i = 0; i < list->count; i++) {

@@ -72,6 +72,7 @@ static bool is_region(struct recompute_search *search, uint32_t event)
     return name_answer(&search->regions, search->trace, search->trace->host[event].name);
 }
 
+/* Asked before anything is built: most traces have none, and each name is looked at once. */
 static bool has_compiled_backward(const struct trace *trace)
 {
     struct name_answers backward = {.ask = is_name_of_backward};
@@ -195,6 +196,8 @@ static void collect_ops(struct recompute_search *search)
         &(struct large_order){.element_bytes = sizeof *search->ops, .compare = compare_region_ops});
 }
 
+/* Ops are sorted by region, so that those of one lie together; a region without ops has none
+ * and is found as such. */
 static struct region_ops ops_of(const struct recompute_search *search, uint32_t region)
 {
     struct region_ops found = {0};

@@ -211,6 +211,8 @@ static uint32_t count_recorded(const struct json_node *windows)
     return count;
 }
 
+/* Each count stands by itself: a kernel that lacks one of these counters still tells the
+ * others. */
 static struct processor_time processor_time_of(const struct json_node *used)
 {
     return (struct processor_time){.wall_ns = count_of(used, "wall_ns"),

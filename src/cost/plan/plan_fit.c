@@ -23,6 +23,8 @@ int64_t plan_nearest_multiple(int64_t of, int64_t wanted)
     return (times > 0 ? times : 1) * of;
 }
 
+/* Tensor parallelism cuts attention by heads; a model without heads (a state space) is not cut
+ * there. */
 bool plan_check_heads(const struct architecture *model, int64_t tensor, struct error *error)
 {
     if (model->heads == 0 || model->heads % tensor == 0)

@@ -8,6 +8,8 @@
 /* A loss leaves out the last token, or the input has one more: their tensors are scaled, too. */
 static const int64_t sequence_offsets[] = {0, -1, 1};
 
+/* The first size that fits and no other: a batch and a width may happen to be equal, and the
+ * batch stands first. */
 static bool scale_first(int64_t *sizes, int rank, int64_t from, int64_t to)
 {
     for (int i = 0; i < rank; i++)
@@ -107,6 +109,7 @@ struct shape_writing {
     struct scaled_elements *elements;
 };
 
+/* What does not fit is no shape at all: half a list of sizes would be read as another tensor. */
 static bool write_shape_part(struct shape_writing *writing, const char *text, size_t length)
 {
     if (writing->length + length + 1 > writing->room)

@@ -370,6 +370,8 @@ static bool fill_folder(struct inside_folder *folder, struct arena *arena,
            error_set(error, ERROR_FAILURE, "cannot write '%s': %s", start, strerror(errno));
 }
 
+/* A folder that is half filled is taken away again: the recorder would read settings that are
+ * not all there. */
 bool inside_folder_make(struct inside_folder *folder, struct arena *arena, long pid,
                         const struct inside_wish *wish, struct error *error)
 {

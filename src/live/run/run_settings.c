@@ -83,6 +83,8 @@ static const struct config_key deepspeed_keys[] = {
 
 const char step_window_accepted[] = "a step (10) or a range of steps (10-12), from 2 up";
 
+/* strtoll takes spaces and signs, of which a step has none: the first character must be a
+ * digit. */
 static bool run_settings_take_step(const char **text, int64_t *number)
 {
     char *end;

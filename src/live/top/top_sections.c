@@ -299,6 +299,8 @@ static void write_flow(FILE *output, const struct top_view *view, const struct f
     fputc('\n', output);
 }
 
+/* A sample stands for both directions: it is found by the family of the first, and the other
+ * is looked up by its labels. */
 static void write_flows(FILE *output, const struct top_view *view)
 {
     for (size_t kind = 0; kind < sizeof flows / sizeof *flows; kind++) {

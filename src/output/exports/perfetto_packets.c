@@ -169,6 +169,7 @@ static void add_real(struct packet_writer *writer, const char *name, float numbe
     argument_end(writer);
 }
 
+/* String 0 is the empty one, of what the trace does not tell. */
 static void add_string(struct packet_writer *writer, const char *name, uint32_t string)
 {
     uint32_t number;
@@ -428,6 +429,8 @@ static void write_tracks(struct packet_writer *writer, const struct perfetto_hal
 
 /* ---- the beginning -------------------------------------------------------------------------- */
 
+/* Times of the incremental clock are differences to the packet before: small numbers, which
+ * take few bytes. */
 static void packet_add_clock(struct packet_writer *writer, int64_t clock, int64_t time_ns)
 {
     packet_empty(&writer->inner);

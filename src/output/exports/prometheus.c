@@ -64,6 +64,8 @@ static bool needs_file(const struct results *results, size_t index)
     return false;
 }
 
+/* Without a rank, or where two have the same, the file tells them apart: two samples with the
+ * same labels are refused by Prometheus. */
 static void write_rank_labels(FILE *output, const struct results *results, size_t index)
 {
     const struct rank_results *rank = &results->ranks[index];

@@ -122,6 +122,7 @@ static bool insert_rows(const struct database *database, const struct flat_table
     return is_done || sqlite_cannot(database, "fill", error);
 }
 
+/* Columns are those of the flat table, so that the names in all exports are the same. */
 static bool sqlite_add_table(const struct database *database, const struct flat_table *table,
                              struct error *error)
 {

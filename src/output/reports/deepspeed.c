@@ -145,6 +145,7 @@ static void write_line(FILE *output, const char *title, const char *value)
     (void)fprintf(output, "%-70s  %-8s\n", title, value);
 }
 
+/* Whole, without a unit: programs that read these lines take the number as it stands. */
 static void write_count_line(FILE *output, const char *title, const struct section *section,
                              const char *key)
 {

@@ -384,6 +384,7 @@ void make_first_screen(struct first_screen *screen, struct arena *arena,
     *screen = (struct first_screen){.findings_title = "What to try"};
     for (size_t i = 0; i < KIND_COUNT && !kind; i++)
         kind = kinds[i]->recognizes(&builder) ? kinds[i] : NULL;
+    /* What a single rank says must not stand for all of them. */
     if (kind && kind->is_of_no_rank)
         builder.rank = NULL;
     screen->verdict = results->headline ? results->headline

@@ -154,6 +154,7 @@ static void markdown_write_table(const struct markdown *markdown, const struct t
     fputs(is_folded ? "\n</details>\n\n" : "\n", markdown->output);
 }
 
+/* Findings before numbers: on such a page few readers go past the first lines of a section. */
 static void markdown_write_section(const struct markdown *markdown, const struct section *section)
 {
     if (section->number_count == 0 && section->table_count == 0 && section->finding_count == 0)

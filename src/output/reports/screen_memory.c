@@ -44,6 +44,7 @@ static void screen_memory_fill_chart(struct screen_builder *builder, const struc
         };
         rest -= size.integer;
     }
+    /* Below 0 parts overlap, and are shown as such: not as a sum. */
     if (rest > 0)
         amounts[count++] = (struct screen_amount){
             .group = "", .title = "other", .amount = rest, .is_gathered = true, .is_several = true};

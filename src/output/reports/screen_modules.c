@@ -151,6 +151,7 @@ static void fill_module_cost(struct screen_builder *builder)
     screen_add_figure(builder, "forward ", find_number(section, "forward_flops_per_second"), "");
     if (!builder->screen->verdict)
         builder->screen->verdict = screen_modules_verdict_of(builder, section);
+    /* A trace without marks of modules still has its ops. */
     if (!modules)
         modules = find_table(section, "ops");
     for (size_t row = 0; modules && row < modules->row_count; row++)

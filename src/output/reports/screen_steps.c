@@ -336,6 +336,7 @@ static const char *verdict_of_matmuls(struct screen_builder *builder, const stru
                              of_matmuls > 0 ? screen_format(builder, ", matmuls %s",
                                                             format_fraction(of_matmuls).text)
                                             : "");
+    /* No matmul and nothing else that stands out: there is no sentence to say. */
     if (of_matmuls <= 0)
         return NULL;
     if (value_is_number(&mfu) && screen_uncosted_share(builder) <= 0.5)

@@ -32,6 +32,8 @@ const char *screen_format(struct screen_builder *builder, const char *format, ..
     return text;
 }
 
+/* Headlines are parts of sentences elsewhere; here each stands alone. Only ASCII letters are
+ * made large, as others may begin a name. */
 const char *screen_capitalized(struct screen_builder *builder, const char *sentence)
 {
     size_t length = strlen(sentence);

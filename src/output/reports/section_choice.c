@@ -71,6 +71,8 @@ static bool means(const struct section_name *name, const char *word)
            (name->group[0] && is_same_word(word, name->group));
 }
 
+/* A key that the table of names does not have is its own name, so that a new section can be
+ * asked for at once. */
 bool section_is_chosen(const char *names, const char *key)
 {
     const struct section_name own = {key, key, ""};

@@ -99,6 +99,8 @@ struct value metric_cell(const struct table *table, size_t row, enum metric metr
     return value_none();
 }
 
+/* A trace may list several devices; the one that was reported is marked, and is asked for by
+ * the mark, not by its place. */
 struct value name_of_reported_device(const struct rank_results *rank)
 {
     struct metric_column reported = metric_column(rank, METRIC_DEVICE_IS_REPORTED);

@@ -57,6 +57,7 @@ const char *results_format(struct results *results, const char *format, ...)
     return text;
 }
 
+/* The list may move when it grows: the pointer is valid until the next rank is added. */
 struct rank_results *results_add_rank(struct results *results, const char *label, const char *file,
                                       int64_t rank)
 {
@@ -132,6 +133,7 @@ void section_add_note(struct results *results, struct section *section, const ch
         (struct finding){.what = what, .evidence = evidence, .try_this = try_this, .cost_ns = -1});
 }
 
+/* -1 is "no cost is told", which 0 is not. */
 void section_add_warning(struct results *results, struct section *section, const char *what,
                          const char *evidence, const char *try_this)
 {

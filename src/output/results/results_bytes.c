@@ -234,6 +234,8 @@ static void code_class(struct coder *coder, struct timeline_class *class)
     code_text(coder, &class->account);
 }
 
+/* A row has blocks or packed bytes; a count that does not fit the list behind it can only come
+ * from damage. */
 static void code_row(struct coder *coder, struct timeline_row *row)
 {
     size_t count = row->blocks ? row->count : 0;
@@ -275,6 +277,8 @@ static void code_series(struct coder *coder, struct timeline_series *series)
         coder->is_broken = true;
 }
 
+/* Each kind of the path has an account: lists of different lengths are no path, and would be
+ * read beyond an end. */
 static void code_path_of_timeline(struct coder *coder, struct timeline *timeline)
 {
     size_t account_count = timeline->path_kind_count;
@@ -334,6 +338,8 @@ static void code_rank(struct coder *coder, struct rank_results *rank)
         rank_add_section(coder->results, rank, sections[i]);
 }
 
+/* Parts stand in a fixed order and without names, so that bytes fit only the program that
+ * wrote them. */
 static void code_results(struct coder *coder, struct results *results)
 {
     code_text(coder, &results->headline);
@@ -353,6 +359,8 @@ void results_to_bytes(struct bytes *to, const struct results *results)
     code_results(&coder, &copy);
 }
 
+/* Bytes left over are damage as much as bytes that are missing. The chosen rank is checked
+ * here, as it is used as an index. */
 bool results_from_bytes(struct results *results, const unsigned char *bytes, size_t length)
 {
     struct coder coder = {.at = bytes, .end = bytes + length, .results = results};

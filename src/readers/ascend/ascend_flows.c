@@ -80,6 +80,7 @@ void ascend_link_flows(struct trace *trace, struct ascend_flow *flows, uint32_t 
         (void)hash_map_add(&tracks, pair_key(trace->tracks[i].process, trace->tracks[i].thread), i);
     for (uint32_t i = 0; i < count; i++)
         if (!flows[i].is_end)
+            /* The last start of an id counts, should one be used again. */
             (void)hash_map_set(&starts, flows[i].id, i);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t start = flows[i].is_end ? hash_map_find(&starts, flows[i].id) : NO_VALUE;

@@ -230,6 +230,8 @@ static void ascend_read_run(struct ascend_reading *reading)
 
         if (name && strcmp(name, "torch_npu_version") == 0)
             facts->torch_version = ascend_text(reading, sqlite_text(&rows, 1));
+        /* CANN is to these devices what CUDA is to others: one field for the runtime's
+         * version. */
         if (name && strcmp(name, "cann_version") == 0)
             facts->cuda_version = ascend_text(reading, sqlite_text(&rows, 1));
     }
@@ -410,6 +412,7 @@ static void ascend_read_ranges(struct ascend_reading *reading)
 
     ascend_rows_of(&rows, reading, "MSTX_EVENTS", columns);
     while (sqlite_rows_next(&rows)) {
+        /* Marks without a length are instants and hold nothing. */
         if (!ascend_row_event(reading, &rows, &event) || event.duration_ns == 0)
             continue;
         event.kind = EVENT_ANNOTATION;

@@ -132,6 +132,7 @@ static int64_t number_of(const struct pickle_tree *tree, struct pickle_value val
     return *text ? strtoll(text, NULL, 10) : -1;
 }
 
+/* -1 is a group of which no state was told; 0 would say that nothing was ever enqueued in it. */
 static void grow_statuses(struct flight_dump *dump, size_t count)
 {
     if (count <= dump->status_count)

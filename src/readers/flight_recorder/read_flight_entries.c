@@ -82,6 +82,8 @@ static void parse_peers(struct flight_entry *entry, const char *name)
     entry->is_p2p = true;
 }
 
+/* "nccl:all_reduce" is the operation behind its backend. Sends have peers behind the name
+ * ("send 0->1"), which would make each pair an operation of its own. */
 static void read_name(struct flight_entry_reader *reader, struct flight_entry *entry,
                       const char *full)
 {

@@ -23,6 +23,7 @@ static bool parse_engine(struct log_text line, struct job_event *event, int64_t 
            log_find(rest, "lr=", &rest);
 }
 
+/* All parts in their order, or it is another line: "steps: " alone is said by many programs. */
 static bool parse_pipeline(struct log_text line, struct job_event *event)
 {
     struct log_text rest;

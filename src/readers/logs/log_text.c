@@ -218,6 +218,7 @@ static bool parse_special(struct log_text *text, double *number)
     return true;
 }
 
+/* Words such as "nan" are numbers of a log, too: a loss that diverged is written so. */
 bool log_take_real(struct log_text *text, bool has_commas, double *number)
 {
     struct decimal decimal;

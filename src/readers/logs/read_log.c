@@ -429,6 +429,8 @@ static void read_log_read_line(struct log_walk *walk, struct log_text line)
         walk->outcome->step_lines++;
 }
 
+/* Formats that are one document cannot be read line by line. What is broken or followed by
+ * something is told even where the document was read. */
 static bool read_log_read_whole(struct log_walk *walk, struct input_stream *input,
                                 struct error *error)
 {

@@ -56,6 +56,8 @@ static uint8_t remembered_action(struct snapshot_reading *reading, struct action
     return action;
 }
 
+/* Microseconds in the file. A time that overflows as nanoseconds is damage: the largest one
+ * would be taken for the last event. */
 static bool read_time(const struct snapshot_reading *reading, struct pickle_value value,
                       int64_t *time_ns)
 {

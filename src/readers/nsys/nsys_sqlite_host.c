@@ -81,6 +81,8 @@ static int nsys_sqlite_modules_compare_ranges(const void *a, const void *b, void
     return (left->name == 0) - (right->name == 0);
 }
 
+/* Ranges are all named by hand: what a library is known to write is no module, whatever
+ * remains may be. */
 static bool is_module_name(const char *name)
 {
     if (!*name)

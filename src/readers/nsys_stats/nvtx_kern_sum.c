@@ -182,6 +182,7 @@ static int nvtx_kern_sum_compare_rows(const struct pairing *pairing,
     return order;
 }
 
+/* Range and kernel decide last, so that pairs of one row stand in the same order in every run. */
 static int compare_pairs(const void *a, const void *b, void *context)
 {
     const struct kernel_in_range *left = a;

@@ -72,6 +72,7 @@ int compare_nullable(const char *a, const char *b)
     return strcmp(a, b);
 }
 
+/* A group is made with its first row; its key is kept as its order among groups of equal sums. */
 struct stats_group *stats_groups_get(struct stats_groups *groups, uint64_t key)
 {
     uint32_t index = hash_map_add(&groups->by_key, key, groups->count);

@@ -66,6 +66,8 @@ static void add_domain(struct domains *domains, struct stats_ranges *ranges,
     domains->since_ns[index] = start_ns;
 }
 
+/* Domains are events of the same table, of a type of their own, and have to be known before
+ * the ranges that name them. */
 static void read_domains(struct domains *domains, struct stats_ranges *ranges,
                          struct nsys_database *database)
 {

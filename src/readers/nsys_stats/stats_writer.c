@@ -120,6 +120,8 @@ static int priority_of(const struct stats_table *table, size_t column)
     return 1 + (int)column;
 }
 
+/* By the first cell that is not empty: a column holds either texts or numbers. An empty one is
+ * laid out as numbers. */
 static bool is_name_column(const struct stats_table *table, size_t column)
 {
     for (size_t row = 0; row < table->row_count; row++) {

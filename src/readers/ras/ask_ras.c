@@ -95,6 +95,8 @@ static int connect_v4(const struct ras_address *address, const char *host, int t
     return connect_within((struct sockaddr *)&place, sizeof place, timeout_ms);
 }
 
+/* Tried first. EINVAL for a name that is no address of this family: the caller then tries the
+ * other. */
 static int connect_v6(const struct ras_address *address, const char *host, int timeout_ms)
 {
     struct sockaddr_in6 place = {.sin6_family = AF_INET6, .sin6_port = htons(address->port)};

@@ -39,6 +39,8 @@ static struct ras_rank unknown_rank(void)
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
+/* A member that this NCCL does not write is not known, and not 0, which is a rank, a process
+ * and a device. */
 static struct ras_rank rank_of_json(struct arena *arena, const struct json_node *node)
 {
     struct ras_rank rank = unknown_rank();
@@ -69,6 +71,8 @@ static void read_ras_state(struct ras_rank *rank, const struct json_node *status
     }
 }
 
+/* Counts of operations beyond the limit are left out: no rank can then be told to be behind in
+ * them. */
 static void read_ras_calls(struct ras_status *status, struct arena *arena, struct ras_rank *rank,
                            const struct json_node *counts)
 {

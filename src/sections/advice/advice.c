@@ -475,6 +475,7 @@ static struct section *advise(struct results *results, const struct analysis_inp
     why = why_windows_mislead(results, input->ledger);
     if (why)
         return new_advice(results, results_format(results, "No advice: %s.", why));
+    /* Only now: rules walk over all events, which a refused case need not pay for. */
     advice = give_advice(
         results, &(struct advice_question){.efficiency = input->efficiency,
                                            .simulation = input->simulation,

@@ -156,6 +156,7 @@ bool check_small_kernels(struct advice_case *advice, struct advice_claim *claim)
         small.count++;
         small.duration_ns += event->duration_ns;
     }
+    /* The limit is per step: fewer such kernels take less than a millisecond of it. */
     if (small.count < (int64_t)ADVICE_SMALL_KERNELS_MIN * advice->ledger->step_count)
         return false;
     claim_fused(advice, claim, is_small);

@@ -195,6 +195,7 @@ static struct product_sum matrix_claim_products(const struct advice_case *advice
 
         if (step == NO_STEP || !kernel_class_is_matrix((enum kernel_class)piece->class))
             continue;
+        /* Asked without the roof first, as it is cheap and most products are not the rule's. */
         if (rule->share_of(advice, piece) <= 0)
             continue;
         share = share_within_roof(advice, piece, rule);

@@ -181,6 +181,7 @@ static struct section *measure_overlap(struct results *results, const struct ana
 
         if (i == 0)
             table = overlap_add_table(results, section);
+        /* Every step is measured, shown or not: the cursor goes on from one to the next. */
         if (i < rows_to_show(input->options, ledger->step_count))
             overlap_fill_row(table_add_row(results, table, 0), &ledger->steps[i].window, &step);
     }

@@ -326,6 +326,7 @@ bool condition_decide(const struct condition *condition, const struct run_compar
                                        needs_a ? needs_a : needs_b);
         return true;
     }
+    /* In one run alone is enough: what is new or gone has a change, from or to nothing. */
     if (!is_found || (!run_has(comparison->a, &subject) && !run_has(comparison->b, &subject)))
         return no_such_name(condition, error);
     read_values(&values, comparison, &subject);

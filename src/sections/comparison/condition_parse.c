@@ -102,6 +102,7 @@ bool condition_parse(struct condition *condition, const char *text, struct error
     if (length == 0)
         return fail_at(condition, text, "a name: step_time, idle_data, mfu, memory, kernel:NAME",
                        error);
+    /* Refused and not cut: a shorter name could be another kernel's. */
     if (length >= sizeof condition->subject)
         return fail_at(condition, text, "a name of at most 255 bytes; 'kernel:' takes patterns (*)",
                        error);

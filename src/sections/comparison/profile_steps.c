@@ -218,6 +218,7 @@ static void profile_trace_take_facts(struct run_profile *profile,
     if (!efficiency_has_model(efficiency))
         profile->needs_mfu =
             efficiency_needs(efficiency) ? efficiency_needs(efficiency) : "no matmul in the steps";
+    /* What keeps FLOPs from being known keeps MFU from it, too: one reason for both. */
     if (efficiency->total.known_flops_ns == 0)
         profile->needs_flops = profile->needs_mfu;
     if (!source->memory)
@@ -229,6 +230,7 @@ static void profile_trace_take_facts(struct run_profile *profile,
     for (uint32_t i = 0; i < trace->device_list_count; i++) {
         const struct device *device = &trace->devices[i];
 
+        /* Devices that the process could see and did not use are listed as well. */
         profile->device_count += device->event_count > 0;
         if (device->number == source->ledger->device)
             profile->device_name = profile_trace_text_of(profile, trace, device->name);

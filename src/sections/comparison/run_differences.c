@@ -239,6 +239,7 @@ static void warn_of_model(const struct runs_table *runs, const struct run_profil
     bool tell_parameters = a->parameters >= 0 && b->parameters >= 0;
     uint32_t gone = 0, added = 0;
 
+    /* A trace without marks has no modules, and would seem to lack all of the other's. */
     if (!a->needs_modules && !b->needs_modules) {
         gone = modules_missing(a, b);
         added = modules_missing(b, a);

@@ -234,6 +234,7 @@ void profile_of_ranks(struct run_profile *run, struct run_profile *const *ranks,
     run->step_count = alignment.step_count;
     run->numbers = run_profile_new_row(run);
     for (uint32_t i = 0; i < run->step_count; i++)
+        /* By number all ranks have the same; by order the first one's stand for all. */
         run->numbers[i] = ranks[0]->numbers[alignment.steps[i]];
     for (size_t r = 0; r < count; r++) {
         run->steps_left_out += ranks[r]->step_count - run->step_count;

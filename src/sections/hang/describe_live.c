@@ -191,6 +191,7 @@ static void tell_ranks_behind(struct live_page *page, const struct ras_communica
                                      place_text(page, rank)),
                       NULL, sections_try);
         }
+        /* The text of an older NCCL counts more ranks than it names. */
         if (operation->behind_count > named && page->added < FINDINGS_MAX)
             live_tell(page,
                       results_format(page->results,
@@ -439,6 +440,7 @@ static void add_sources(struct live_page *page)
                                                       job->now->nccl_version, job->apart_s)),
                             NULL});
     else
+        /* Why RAS told nothing: it gave no answer, or none that could be read. */
         section_add_note(results, page->section, job->ras_problem, NULL, NULL);
     if (job->capture)
         section_add_number(results, page->section,

@@ -190,6 +190,7 @@ static struct finding stuck_finding(struct results *results, const struct flight
     size_t started = 0;
 
     for (size_t i = 0; i < stall->waiting_count; i++)
+        /* Counted over the ranks that wait; those that are done have started, of course. */
         started += flight_entry_of(view->join, &stall->waiting[i])->state == FLIGHT_STARTED;
     return (struct finding){
         .what = results_format(
