@@ -41,7 +41,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "abort() outside base/": (0, 0),
     "function names defined more than once": (9, 20),
     "headers with one user beside their own .c": (17, 20),
-    "comment lines in .c, %": (7.9, 8),
+    "comment lines in .c, %": (8, 8),
     ".c files in src": (605, 400),
     "lines of .c in src": (143000, 82000),
     "lines of .c and .h in src": (163900, 96000),
