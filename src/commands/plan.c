@@ -258,6 +258,7 @@ static bool run_plan(int count, char **arguments, struct error *error)
      * counted. */
     if (settings.wanted.recording)
         return plan_a_recording(&settings, error);
+    /* A factor has no meaning without a recorded pass to multiply. */
     if (settings.wanted.request.batch > 0 || settings.wanted.request.batch_factor > 0.0)
         return error_set(error, ERROR_USAGE,
                          "--batch changes a recorded pass: give --from TRACE, or --global-batch "

@@ -386,6 +386,7 @@ bool metrics_server_start(struct metrics_server *server, const char *address, in
                          address);
     if (where.ss_family == AF_INET6)
         flags |= MHD_USE_IPv6;
+    /* Locks are there before the server, whose thread may take them at once. */
     pthread_mutex_init(&server->lock, NULL);
     pthread_mutex_init(&server->held.lock, NULL);
     server->daemon = MHD_start_daemon(
@@ -418,6 +419,7 @@ void metrics_server_clear(struct metrics_server *server)
 {
     if (!server->daemon)
         return;
+    /* First of all: its thread reads the texts and takes the locks. */
     MHD_stop_daemon(server->daemon);
     pthread_mutex_destroy(&server->lock);
     pthread_mutex_destroy(&server->held.lock);

@@ -609,6 +609,7 @@ bool make_job_report(struct results *results, struct job_reading *reading,
                          "'%s' is a log of %s, and tells of no step: give the whole log",
                          wanted->paths[0], reading->formats);
     job_accounts_fill(&accounts, &job, wanted->devices);
+    /* A peak by measured rates is no bound: the device may do better than what was measured. */
     job_check_rates(&rates, &job,
                     &(struct job_rate_limits){.peak = peaks.rates ? 0 : page.peak,
                                               .highest_peak = highest_peak()});

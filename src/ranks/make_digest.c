@@ -355,6 +355,7 @@ static void collect_calls(struct digest_maker *maker)
             .source = call.detail ? detail->source_rank : -1,
             .destination = call.detail ? detail->destination_rank : -1,
             .group = group_of_call(maker, &call, event->track),
+            /* Outside of the steps it still counts for the order, and for no step. */
             .step = step == NO_STEP ? -1 : (int32_t)step,
             .kind = (uint8_t)call.kind,
             .element_type = (int8_t)call.element_type,

@@ -82,6 +82,8 @@ enum isal_step isal_inflate_step(struct isal_inflate *inflate, const unsigned ch
     uint32_t given = isal_inflate_capped(*input_left);
     uint32_t room = isal_inflate_capped(*output_left);
 
+    /* The library counts in 32 bits: what is given is capped, and the rest goes with the next
+     * step. */
     state->next_in = (uint8_t *)(uintptr_t)*input;
     state->avail_in = given;
     state->next_out = *output;
@@ -93,6 +95,7 @@ enum isal_step isal_inflate_step(struct isal_inflate *inflate, const unsigned ch
     *output_left -= room - state->avail_out;
     if (inflate->status < 0)
         return ISAL_STEP_DAMAGED;
+    /* A member's end makes the state ready for the next one: gzip files may be put together. */
     if (state->block_state != ISAL_BLOCK_FINISH)
         return ISAL_STEP_MORE;
     inflate->reset(state);

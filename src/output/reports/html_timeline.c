@@ -237,6 +237,7 @@ static void write_one_series(struct json_writer *json, const struct timeline_ser
         json_integer(json, NULL, series->times_ns[i]);
     json_end_array(json);
     json_begin_array(json, "values", JSON_ON_ONE_LINE);
+    /* In memory moment by moment, as they come; the page draws a line at a time. */
     for (size_t line = 0; line < series->line_count; line++) {
         json_begin_array(json, NULL, JSON_ON_ONE_LINE);
         for (size_t i = 0; i < series->point_count; i++)

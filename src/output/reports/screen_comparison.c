@@ -61,6 +61,7 @@ static void screen_comparison_fill_chart(struct screen_builder *builder, const s
     qsort(amounts, count, sizeof *amounts, by_size);
     if (count > SCREEN_ROWS_MAX - 2)
         count = SCREEN_ROWS_MAX - 2;
+    /* Without A's step there is no whole to draw the changes against. */
     if (step.unit != UNIT_TIME_NS)
         return;
     builder->screen->chart.title = "What changed, of A's step";

@@ -144,6 +144,7 @@ static void fill_job(struct screen_builder *builder)
         format_count(steps.unit == UNIT_COUNT ? steps.integer : 0).text);
     screen_job_add_figures(builder, job);
     screen_job_fill_chart(builder, accounts);
+    /* The verdict that stood is replaced: what is kept of the time is what the page is about. */
     if (ettr.unit == UNIT_FRACTION)
         builder->screen->verdict = screen_format(builder, "Goodput (ETTR) is %s%s.",
                                                  format_fraction(ettr.real).text, loss);

@@ -58,6 +58,8 @@ static void fill_model(struct screen_builder *builder)
     screen_add_figure(builder, "MFU ", mfu, " (exact)");
     screen_add_figure(builder, "", find_number(run, "tokens_per_second"), " tokens/s");
     screen_add_figure(builder, "", find_number(run, "flops_per_second"), " a device");
+    /* A share of the peak is an answer; what a token costs is only a fact, said for want of
+     * one. */
     if (value_is_number(&mfu))
         builder->screen->verdict =
             screen_format(builder, "The run reaches %s of the peak of its devices (MFU).",

@@ -109,6 +109,7 @@ static void add_needs_of(struct need_list *list, size_t column)
     for (size_t row = 0; row < table->row_count; row++)
         is_same = is_same && (table_needs_cells(table, row)[column].unit != UNIT_NOT_KNOWN ||
                               row_needs(table, row, column, needs));
+    /* One row alone is named: "needs" of a whole column would be too much said then. */
     if (is_same) {
         const char *row = only_unknown_row(table, column);
 

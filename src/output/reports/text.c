@@ -321,6 +321,7 @@ static void text_write_number(const struct page *page, const struct number *numb
     (void)column;
     if (layout->is_right)
         fprintf(page->output, "%*s", layout->value_columns - value_columns, "");
+    /* A text has no remark beside it: it takes the room itself. */
     if (number->value.unit == UNIT_TEXT) {
         write_wrapped(
             page->output, value,
@@ -470,6 +471,7 @@ static void write_costly(const struct page *page, const struct costly_findings *
         .columns = columns, .column_count = COLUMNS, .cells = cells, .row_count = costly->count};
     struct page_table shown;
 
+    /* Nothing that costs time has no table, not one without rows. */
     if (costly->count == 0)
         return;
     for (size_t i = 0; i < costly->count; i++) {

@@ -522,6 +522,8 @@ static void ascend_read_collectives(struct ascend_reading *reading)
         event.name = ascend_string(reading, &rows, COLLECTIVE_NAME);
         detail.collective_name =
             ascend_collective_name(strings, string_pool_text(strings, event.name));
+        /* Behind the collective's own name, which is read from the name as it stands in the
+         * table. */
         event.name = ascend_kernel_name(strings, string_pool_text(strings, event.name));
         detail.element_type = ascend_element_type(
             strings, element_type_of(ascend_number(&rows, COLLECTIVE_DATA_TYPE, -1)));
@@ -623,6 +625,7 @@ static bool ascend_read(struct trace *trace, struct input_stream *input,
     ascend_read_tasks(&reading);
     ascend_read_collectives(&reading);
     sqlite_input_tell_damage(&reading.builder.read, &database);
+    /* Tables of words (ENUM_) are no data, and not told as unused. */
     sqlite_input_tell_unused(&reading.builder.read, &database, "ENUM_");
     ascend_tell_recorder(&reading);
     reading.builder.read.text_bytes = database.file_bytes;

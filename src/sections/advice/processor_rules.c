@@ -108,6 +108,8 @@ bool check_sleeping(struct advice_case *advice, struct advice_claim *claim)
     for (uint32_t i = 0; i < advice->ledger->step_count; i++) {
         const struct processor_time *time = time_of_step(advice, i);
 
+        /* Steps of which the recorder noted nothing have no such time: they add nothing to the
+         * claim. */
         claim->step_ns[i] = slept_ns(advice, i);
         cpu_ns += time ? time->thread_cpu_ns : 0;
         wall_ns += time ? time->wall_ns : 0;

@@ -228,6 +228,7 @@ void profile_of_ranks(struct run_profile *run, struct run_profile *const *ranks,
     for (size_t r = 0; r < count; r++)
         hash_map_clear(&alignment.places[r]);
     free(alignment.places);
+    /* No number in common at all; one is enough to trust numbers. */
     if (alignment.step_count == 0)
         align_by_order(&alignment, most);
     run_profile_take_facts(run, ranks, count);

@@ -61,6 +61,8 @@ static void add_counts(struct results *results, struct section *section,
     size_t used = 0;
 
     for (size_t i = 0; i < dumps->world_count; i++)
+        /* The world is what groups name: a rank that wrote nothing is known by its peers'
+         * dumps. */
         if (!flight_dump_of(dumps, dumps->world[i]))
             ranks[used++] = dumps->world[i];
     section_add_number(results, section,

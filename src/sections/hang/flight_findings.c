@@ -131,6 +131,7 @@ static struct finding stopped_finding(struct results *results, const struct flig
     const char *group = flight_group_text(results, view->dumps, stall->group);
     struct finding finding = {.cost_ns = -1, .is_warning = true};
 
+    /* Who is missing stands first: it is the rank to look at, whatever the others wait in. */
     finding.what = is_silent
                        ? results_format(results, "%s left no dump, and %s for %s in %s of %s",
                                         ranks, waiting_text(results, view, stall),

@@ -266,9 +266,12 @@ struct section *describe_gaps(struct results *results, const struct trace *trace
 
     add_events(&recorded, is_span, trace->host, trace->host_count);
     add_events(&recorded, is_span, trace->device, trace->device_count);
+    /* Notes count as recorded, although they are no work: a stretch with a note is no gap of
+     * the recorder. */
     add_events(&recorded, is_span, trace->device_notes, trace->device_note_count);
     free(is_span);
     gaps = gaps_between(&recorded);
+    /* Of all gaps, also of those that the table below cuts off. */
     for (size_t i = 0; i < gaps.count; i++)
         total_ns += gaps.intervals[i].end_ns - gaps.intervals[i].start_ns;
     section_add_number(results, section,

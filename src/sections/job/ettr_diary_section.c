@@ -135,6 +135,7 @@ struct section *describe_diary(const struct ettr_page *page)
               value_count(sums.restarts));
     add_count(page, section, "runs", "of them with the time a run began", value_count(sums.runs));
     add_count(page, section, "lost", "said to be lost, total",
+              /* No entry that tells a loss is not a job without one. */
               sums.losses ? value_time_ns(sums.lost_ns) : value_not_known("no entry says"));
     table = section_add_table(page->results, section, "entries", "Entries", diary_columns,
                               sizeof diary_columns / sizeof *diary_columns);

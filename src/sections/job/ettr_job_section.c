@@ -167,6 +167,7 @@ static void add_accounts(const struct ettr_page *page, struct section *section)
                           account_columns, sizeof account_columns / sizeof *account_columns);
     struct value *cells = table_add_row(page->results, table, 0);
 
+    /* A job whose log lacks times is not called whole: its shares are of what is told. */
     cells[COLUMN_ACCOUNT] = value_text(page->accounts->is_complete ? "the job" : "what is told");
     cells[COLUMN_KEY] = value_text("job");
     cells[COLUMN_TIME] = value_time_ns(page->accounts->total_ns);
@@ -178,6 +179,7 @@ static void add_accounts(const struct ettr_page *page, struct section *section)
                                                                    : "not all of the job's time");
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         add_account(page, table, order[i]);
+        /* Loading a checkpoint is a part of the start, and stands below it. */
         if (order[i] == JOB_STARTUP)
             add_restore(page, table);
     }
@@ -272,12 +274,14 @@ struct section *describe_job(const struct ettr_page *page)
                  page->accounts->is_complete && page->accounts->total_ns > 0
                      ? value_fraction(kept)
                      : value_not_known("needs the time of starts, steps and ends in the log"));
+    /* Another name for another figure: a share of the known time is no ETTR. */
     if (!page->accounts->is_complete && page->accounts->total_ns > 0)
         ettr_job_add(page, section, METRIC_NAMES(JOB_KEPT_OF_KNOWN), value_fraction(kept));
     ettr_job_add(page, section, "format", "format", value_text(page->reading->formats));
     ettr_job_add(page, section, "files", "files", value_count((int64_t)page->reading->used_count));
     ettr_job_add(page, section, METRIC_NAMES(JOB_ATTEMPTS),
                  value_count((int64_t)page->job->attempt_count));
+    /* One run is what a log is expected to be of. */
     if (runs_of(page->accounts) > 1)
         ettr_job_add(page, section, "runs", "runs from the first step, one after another",
                      value_count(runs_of(page->accounts)));

@@ -75,9 +75,12 @@ static size_t scaled_rows(const struct ettr_page *page, struct ledger_row rows[L
 
     for (int account = 0; account < ACCOUNT_COUNT; account++)
         step.account_ns[account] = kept->parts[account].ns;
+    /* Matrix time is divided by the windows' own shares; the rest that rounding leaves falls
+     * to what is below the peak, so that the parts add up. */
     matrix_ns = step.account_ns[ACCOUNT_MATRIX];
     scale_classes(&step, windows, true);
     scale_classes(&step, windows, false);
+    /* In doubles: the product of two times in nanoseconds does not fit in 64 bits. */
     time->uncosted_ns = windows->matrix_ns > 0
                             ? (int64_t)((double)matrix_ns *
                                         ((double)windows->uncosted_ns / (double)windows->matrix_ns))
@@ -310,6 +313,7 @@ static void add_likeness(const struct ettr_page *page, struct section *section)
 static void find_unlike(const struct ettr_page *page, struct section *section)
 {
     const struct kept_parts *kept = page->kept;
+    /* Nothing to compare with is no sign of a difference: 1 keeps each finding away. */
     double alike =
         kept->other_steps > 0 ? (double)kept->alike_steps / (double)kept->other_steps : 1.0;
     double tokens = kept->traced_tokens > 0 && kept->other_tokens > 0
@@ -363,6 +367,7 @@ static void ettr_kept_find_gaps(const struct ettr_page *page, struct section *se
                                                 (long long)kept->borrowed_attempts),
                            kept->borrowed_attempts == 1 ? "it" : "them"),
             NULL);
+    /* Evenly chosen over the run, so that its begin does not stand for all of it. */
     if (windows->traces_found > WINDOW_TRACES_MAX)
         add_job_finding(page, section, false,
                         results_format(page->results, "%d of %zu traces were read, evenly chosen",

@@ -148,6 +148,7 @@ void add_largest_loss(const struct ettr_page *page, struct section *section)
     }
     consider_accounts(page, &worst);
     consider_first_steps(page, &worst);
+    /* Nothing is lost, or of nothing the time is known. */
     if (!worst.id)
         return;
     add_named_finding(page, section,

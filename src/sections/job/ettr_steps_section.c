@@ -160,6 +160,7 @@ static void find_faults(const struct ettr_page *page, struct section *section)
 
     for (int fault = 0; fault < RATE_FAULT_COUNT; fault++) {
         const struct job_rate_example *example = &page->rates->faults[fault];
+        /* An MFU is told as such: the log has no FLOPs from which the reader could follow it. */
         bool is_mfu = fault == RATE_MFU_ABOVE_ONE;
 
         if (example->count == 0)

@@ -61,6 +61,8 @@ static void kernels_add_kernel(struct kernel_groups *groups, const struct trace 
     uint32_t group = hash_map_add(&groups->by_name, event->name, groups->count);
     struct kernel_group *kernel = &groups->groups[group];
 
+    /* The class is that of the first launch; -1 stays where no launch tells registers or
+     * memory. */
     if (group == groups->count) {
         groups->count++;
         *kernel = (struct kernel_group){

@@ -168,6 +168,7 @@ static void add_launch_numbers(struct results *results, struct section *section,
                                                                       statistics->kernels)),
                                            "of the kernels with a call of their own"});
     }
+    /* Told apart, since the launch of a graph is one call for many kernels. */
     if (statistics->graph_launches.count > 0) {
         launches_add_number(results, section, "graph_launches", "graph launches",
                             value_count(statistics->graph_launches.count));

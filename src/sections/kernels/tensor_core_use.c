@@ -500,6 +500,8 @@ static struct section *measure_unit_use(struct results *results, const struct an
                            .steps = input->ledger->step_count};
 
     for (uint32_t i = 0; i < input->ledger->step_count; i++)
+        /* The ledger's accounts, not durations summed: kernels of two streams at once are one
+         * busy device. */
         use.busy_ns = saturated_sum(use.busy_ns,
                                     accounts_ns(&input->ledger->steps[i],
                                                 1u << ACCOUNT_MATRIX | 1u << ACCOUNT_OTHER_COMPUTE |

@@ -329,6 +329,8 @@ static void memory_sections_add_steps(struct results *results, struct section *s
     if (run->step_count == 0)
         return;
     for (int kind = 0; kind < MEMORY_KIND_COUNT; kind++)
+        /* For programs only: on a page the columns of all kinds would be wider than a
+         * terminal. */
         columns[FIXED + kind] = (struct column){
             metric_declarations[metric_of_kind[kind]].key,
             results_format(results, "%s, at the peak", memory_kind_title((enum memory_kind)kind)),
@@ -382,6 +384,8 @@ static void add_timeline(struct results *results, struct section *section,
     for (int64_t slice = 0; slice < TIMELINE_SLICES; slice++) {
         int64_t length_ns = step->end_ns - step->start_ns;
         int64_t end_ns = step->start_ns + (length_ns / TIMELINE_SLICES) * (slice + 1);
+        /* A slice without a change still has what was alive through it, which the peak between
+         * counts. */
         uint32_t first = at;
         struct memory_peak most;
 

@@ -217,6 +217,7 @@ struct section *describe_memory_fit(struct results *results, const struct memory
     memory_forecast_init(&forecast, view->memory.run, view->memory.device, view->samples,
                          view->length);
     find_what_ifs(&ways, &forecast, &view->options);
+    /* The first way is the step as it was recorded, with nothing changed but sizes. */
     add_answers(results, section, view, &forecast, &ways.ways[0].replay);
     add_ways(results, section, view, &forecast, &ways);
     tell_ways_that_fit_no_more(results, section, view, &forecast, &ways);

@@ -224,6 +224,7 @@ struct section *describe_memory_blocks(struct results *results, const struct mem
         if (run->blocks.blocks[i].device == view->device &&
             memory_block_is_alive(&run->blocks.blocks[i], peak.change_count))
             alive[count++] = &run->blocks.blocks[i];
+    /* All are sorted, then cut: which are the largest is not known before. */
     qsort(alive, count, sizeof *alive, compare_blocks);
     table->rows_in_all = count;
     for (uint32_t i = 0; i < count && i < view->top; i++) {

@@ -132,6 +132,7 @@ static struct section *compare_conventions(struct results *results,
     if (trained.samples <= 0 || trained.tokens <= 0 || steps == 0)
         return conventions_not_known(results, needs_tokens);
     run.setting.sequence = trained.tokens / trained.samples;
+    /* More samples than tokens: a model whose inputs are no tokens. */
     if (run.setting.sequence == 0)
         return conventions_not_known(results, needs_tokens);
     /* By what was recorded, as the setting of a program is not in its trace. */

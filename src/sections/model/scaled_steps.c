@@ -337,6 +337,8 @@ static double scaling_of_shapes(struct scaling *scaling, uint32_t op)
     before = count_flops_of_text(&scaling->call, &text, NULL);
     text.shapes = scaling->scaled;
     after = count_flops_of_text(&scaling->call, &text, NULL);
+    /* By FLOPs where they are known on both sides; a kind that changed with the sizes has no
+     * ratio. */
     if (before.kind == COST_MATRIX && after.kind == COST_MATRIX)
         return of_device * scaling_ratio((double)after.flops, (double)before.flops);
     /* A view costs its launch, whatever its size. */
@@ -548,6 +550,8 @@ static bool scale_on_device(struct scaling *scaling, struct error *error)
             steps->unshaped_ns += ns;
     }
     terms.event_factors = factors;
+    /* What is added (exposed collectives, the bubble of a new layout) is in no recorded graph
+     * and comes on top. */
     steps->planned_ns = steps->recorded_ns *
                             (double)trace_graph_replay(&replay->graph, &terms).length_ns /
                             (double)replay->unchanged.length_ns +

@@ -568,6 +568,7 @@ struct section *compare_ranks(struct results *results, const struct all_ranks *r
     /* Only where both ways of asking agree is a rank named in the reports of the others. */
     if (culprit.rank != SIZE_MAX && culprit.rank == spread.straggler)
         results->awaited_rank = rank_text(results, run, culprit.rank);
+    /* One rank alone has nobody to wait for. */
     if (changes->courses && run->count > 1)
         ranks_replay_begin(&simulation, run, changes->courses);
     add_ranks_number(results, section, run);
