@@ -6,8 +6,7 @@
 /* eventClass of a call that was traced, not sampled */
 enum { OS_RUNTIME_CLASS = 27 };
 
-/* Calls of the operating system are in a table with those of other libraries' event classes,
- * hence the class. */
+/* The class keeps sampled calls out: only those that were traced are counted. */
 static bool osrt_sum_fill(struct stats_table *table, struct nsys_database *database,
                           enum kernel_name_form form, struct error *error)
 {

@@ -20,8 +20,8 @@ static void add_total(struct results *results, struct table *table, const char *
 }
 
 /* Peaks are compared with peaks and ends with ends, although they are at different times of
- * the two runs: the same moment does not exist in both. What is stuck or releasable is known
- * of the end only. */
+ * the two runs: the same moment does not exist in both. What is stuck or
+ * releasable is told of the end, where the layout is exact. */
 static void snapshot_change_section_add_totals(struct results *results, struct section *section,
                                                const struct snapshot_replay *before,
                                                const struct snapshot_replay *after)

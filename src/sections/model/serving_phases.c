@@ -352,7 +352,7 @@ static void add_token_latency(const struct phase_page *page)
     free(latencies);
 }
 
-/* How weights are stored is told beside the model: MBU divides by their bytes, and a quantized
+/* How weights are stored is told beside the model: MBU counts their bytes, and a quantized
  * model has a fraction of the bytes that its type suggests. */
 static void add_phase_numbers(const struct phase_page *page)
 {
