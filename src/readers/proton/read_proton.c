@@ -23,7 +23,7 @@ struct proton_reading {
 /* "ph" is of events of a trace, which may have the other words in their arguments. */
 bool looks_like_proton(const char *head, size_t length)
 {
-    while (length && memchr(" \t\r\n", *head, 4)) {
+    while (length && *head && strchr(" \t\r\n", *head)) {
         head++;
         length--;
     }

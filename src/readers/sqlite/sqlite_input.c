@@ -246,10 +246,10 @@ static int sqlite_input_is_one_of(const char *name, const char *const *names)
     return 0;
 }
 
-/* `inner`: the view or trigger that asks; NULL: a query of ours. SQLite calls it so.
- * NOLINTNEXTLINE(readability-function-size) A database is a program of strangers: views,
- * triggers and functions could read other files or run for hours. What is not on the list is
- * denied, whatever later versions of SQLite add. */
+/* A database is a program of strangers: views, triggers and functions could read other files or run
+ * for hours. What is not on the list is denied, whatever later versions of SQLite add. `inner`: the
+ * view or trigger that asks; NULL: a query of ours.
+ * SQLite calls it so. NOLINTNEXTLINE(readability-function-size) */
 static int authorize(void *unused, int action, const char *first, const char *second,
                      const char *schema, const char *inner)
 {
