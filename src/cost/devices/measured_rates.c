@@ -185,6 +185,19 @@ bool measured_rates_peak(const struct measured_rates *rates, enum peak_type type
                      rates->path, peak_type_name(type), types[0] ? types : "no type known here");
 }
 
+double measured_memory_rate(const struct measured_rates *rates, const struct device_peak *device,
+                            const char **source)
+{
+    bool is_measured = rates && rates->memory_bytes_per_second > 0;
+    double rate = is_measured ? rates->memory_bytes_per_second
+                  : device    ? device->memory_bytes_per_second
+                              : 0;
+
+    if (source)
+        *source = is_measured ? rates->how_memory : rate > 0 ? device->name : NULL;
+    return rate;
+}
+
 /* The same by spelling, or by the table: "NVIDIA H100 80GB HBM3" and "h100" are one device. */
 bool measured_rates_check_device(const struct measured_rates *rates, const char *device,
                                  struct error *error)

@@ -46,6 +46,12 @@ void measured_rates_clear(struct measured_rates *rates);
 MUST_USE bool measured_rates_peak(const struct measured_rates *rates, enum peak_type type,
                                   double *peak, struct error *error);
 
+/* Bytes a second of a device's memory: as measured, else by the table; 0: not known. Either may be
+ * NULL. `source`, if not NULL, is where it is from: "measured: ..." or the device's name; NULL
+ * where it is not known. */
+double measured_memory_rate(const struct measured_rates *rates, const struct device_peak *device,
+                            const char **source);
+
 /* Whether they are of the GPU that the user names, as the table of devices knows it by. */
 MUST_USE bool measured_rates_check_device(const struct measured_rates *rates, const char *device,
                                           struct error *error);

@@ -83,8 +83,6 @@ static const struct type_name recorded_types[] = {
     {"signed char", PEAK_INT8},   {"unsigned char", PEAK_INT8}, {"c10::qint8", PEAK_INT8},
 };
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* By the begin of the name: formats of 8 and 4 bits have their variant behind it
  * (c10::Float8_e4m3fn), and all variants have one peak. */
 static enum peak_type type_of_entry(const char *entry, size_t length)

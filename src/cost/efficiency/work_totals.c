@@ -23,20 +23,15 @@ double compute_roof(const struct efficiency *efficiency, const struct matrix_cal
 /* As with peaks: what was measured is taken before the table. */
 double memory_roof(const struct efficiency *efficiency)
 {
-    const struct peak_choice *peaks = &efficiency->peaks;
-
-    if (peaks->rates && peaks->rates->memory_bytes_per_second > 0)
-        return peaks->rates->memory_bytes_per_second;
-    return peaks->device ? peaks->device->memory_bytes_per_second : 0;
+    return measured_memory_rate(efficiency->peaks.rates, efficiency->peaks.device, NULL);
 }
 
 const char *memory_roof_source(const struct efficiency *efficiency)
 {
-    const struct peak_choice *peaks = &efficiency->peaks;
+    const char *source;
 
-    if (peaks->rates && peaks->rates->memory_bytes_per_second > 0)
-        return peaks->rates->how_memory;
-    return memory_roof(efficiency) > 0 ? peaks->device->name : NULL;
+    (void)measured_memory_rate(efficiency->peaks.rates, efficiency->peaks.device, &source);
+    return source;
 }
 
 static const struct op_cost *work_totals_cost_of(const struct efficiency *efficiency, uint32_t cost)

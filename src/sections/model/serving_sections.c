@@ -113,12 +113,9 @@ static void serving_add_memory(const struct serving_page *page)
             NULL, "more devices (--tp), fewer requests, or weights of fewer bits");
 }
 
-/* Bytes a second of the device's memory: as measured, else by the table; 0: not known. */
 static double serving_memory_rate(const struct serving_run *run)
 {
-    if (run->rates && run->rates->memory_bytes_per_second > 0)
-        return run->rates->memory_bytes_per_second;
-    return run->device ? run->device->memory_bytes_per_second : 0;
+    return measured_memory_rate(run->rates, run->device, NULL);
 }
 
 /* NULL where one of the two is not known. With no FLOPs at all, memory limits whatever the peak
