@@ -189,13 +189,13 @@ double measured_memory_rate(const struct measured_rates *rates, const struct dev
                             const char **source)
 {
     bool is_measured = rates && rates->memory_bytes_per_second > 0;
-    double rate = is_measured ? rates->memory_bytes_per_second
-                  : device    ? device->memory_bytes_per_second
-                              : 0;
+    bool is_in_table = device && device->memory_bytes_per_second > 0;
 
     if (source)
-        *source = is_measured ? rates->how_memory : rate > 0 ? device->name : NULL;
-    return rate;
+        *source = is_measured ? rates->how_memory : is_in_table ? device->name : NULL;
+    if (is_measured)
+        return rates->memory_bytes_per_second;
+    return is_in_table ? device->memory_bytes_per_second : 0;
 }
 
 /* The same by spelling, or by the table: "NVIDIA H100 80GB HBM3" and "h100" are one device. */
