@@ -205,6 +205,31 @@ static void note_unread(struct results *results, const struct error *error)
                      .is_warning = true});
 }
 
+/* Who names captures takes what follows for made with them. That none of them fits would show in
+ * a section alone, as no kernel of a graph having an operator. */
+static void note_none_fits(struct results *results, const struct trace *trace, size_t given)
+{
+    const struct graph_replays *graphs = trace->graphs;
+    const char *what;
+
+    if (graphs->fate_ns[GRAPH_ATTRIBUTED] + graphs->fate_ns[GRAPH_WITHOUT_PLACE] > 0)
+        return;
+    if (graphs->captured_graphs == 0)
+        what = "nothing is captured in %s that --capture names: its recording has to begin before "
+               "the graph is captured and to end after it";
+    else if (graphs->fate_ns[GRAPH_NO_MATCH] < graphs->kernel_ns)
+        return;
+    else
+        what =
+            "no graph captured in %s that --capture names has the kernels of this trace in their "
+            "order: a capture of the same program with the same batch sizes would";
+    results_add_problem(
+        results, (struct finding){
+                     .what = results_format(results, what, given == 1 ? "the file" : "the files"),
+                     .cost_ns = -1,
+                     .is_warning = true});
+}
+
 /* Graphs launch many kernels by one call, which the trace does not name one by one; a trace of
  * the capture does. What was found by looking may be missing or unreadable, and the report
  * goes on with a note; what the user named has to be readable. The trace itself comes first:
@@ -241,6 +266,8 @@ bool attribute_graphs_of(struct trace *trace, const struct capture_choice *choic
     }
     if (is_done)
         attribute_graphs(trace, &graphs);
+    if (is_done && is_given)
+        note_none_fits(results, trace, choice->count);
     captured_graphs_clear(&graphs);
     capture_list_clear(&list);
     return is_done;

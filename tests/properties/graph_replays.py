@@ -209,7 +209,9 @@ def other_program(case: Case) -> None:
     others = [random_graph(case.random, 5, 20, repeats=False), longer]
     capture = case.capture("capture.json", others)
     case.writer.launch(graph)
-    check_refused(case.read("--capture", capture), "in no capture")
+    found = case.read("--capture", capture)
+    check_refused(found, "in no capture")
+    assert "no graph captured in the file that --capture names" in found.problems, found.problems
 
 
 def long_graph(case: Case, modules: int = 90) -> Graph:

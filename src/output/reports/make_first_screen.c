@@ -314,6 +314,22 @@ static const char *without_marks(struct screen_builder *builder, const char *tex
     return copy;
 }
 
+/* The phases of a server have their tokens/s on the screen; those of the whole trace are another
+ * number of the same name, and "not known" below a known one reads as a mistake. */
+static bool phases_have(const struct screen_builder *builder, const char *key)
+{
+    const struct table *phases =
+        find_table(find_section(builder->rank, "serving_phases"), "phases");
+
+    for (size_t row = 0; phases && row < phases->row_count; row++) {
+        struct value rate = find_cell_at(phases, row, "tokens_per_second");
+
+        if (strcmp(key, "tokens_per_second") == 0 && value_is_number(&rate))
+            return true;
+    }
+    return false;
+}
+
 /* "MFU (needs the peak of the device: --peak TFLOPS); tokens/s (...)" of the rank's numbers.
  * Only of numbers that readers look for: the sections say it of all others. */
 static void add_not_known(struct screen_builder *builder)
@@ -327,7 +343,8 @@ static void add_not_known(struct screen_builder *builder)
 
         for (size_t j = 0; j < section->number_count; j++)
             if (section->numbers[j].value.unit == UNIT_NOT_KNOWN &&
-                is_asked_for(section->numbers[j].key))
+                is_asked_for(section->numbers[j].key) &&
+                !phases_have(builder, section->numbers[j].key))
                 add_need(builder, needs, &count, &section->numbers[j]);
     }
     for (size_t i = 0; i < count; i++)
