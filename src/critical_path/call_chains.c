@@ -19,7 +19,7 @@ struct chaining {
 static bool is_call(const struct trace_graph *graph, uint32_t task)
 {
     return graph->tasks[task].kind == TASK_DEVICE &&
-           graph->ledger->classes[graph->tasks[task].event] == KERNEL_COMMUNICATION;
+           graph->ledger->classes[graph->tasks[task].whose] == KERNEL_COMMUNICATION;
 }
 
 /* What a chain was made of is asked by people who would shorten it, so launches are told apart
@@ -34,7 +34,7 @@ static enum chain_part part_of_work(const struct trace_graph *graph, const struc
         return CHAIN_SYNC;
     case TASK_DEVICE:
     case TASK_ROOM:
-        return graph->trace->device[task->event].kind == EVENT_KERNEL ? CHAIN_KERNELS
+        return graph->trace->device[task->whose].kind == EVENT_KERNEL ? CHAIN_KERNELS
                                                                       : CHAIN_COPIES;
     case TASK_WAIT:
         return CHAIN_WAITS;
@@ -64,7 +64,7 @@ static void sum_task(struct chaining *chaining, uint32_t task)
 {
     const struct trace_task *what = &chaining->graph->tasks[task];
     uint32_t before = task_waited_for(&chaining->tasks, task);
-    int64_t *parts_ns = chaining->sums_ns[task], data_ns = what->data_ns;
+    int64_t *parts_ns = chaining->sums_ns[task], data_ns = chaining->graph->data_ns[task];
     int64_t duration_ns = chaining->tasks.durations_ns[task];
 
     if (before != NO_TASK)
@@ -94,7 +94,7 @@ static struct call_chain chain_until(const struct chaining *chaining, uint32_t t
         chain.parts_ns[part] =
             chaining->sums_ns[task][part] - (call == NO_TASK ? 0 : chaining->sums_ns[call][part]);
     if (call != NO_TASK)
-        chain.call = call_of_event[chaining->graph->tasks[call].event];
+        chain.call = call_of_event[chaining->graph->tasks[call].whose];
     return chain;
 }
 

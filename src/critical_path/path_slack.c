@@ -40,8 +40,8 @@ static int64_t *slack_of_events(const struct steps_path *path)
         const struct trace_task *task = &graph->tasks[i];
 
         if ((task->kind == TASK_DEVICE || task->kind == TASK_ROOM) &&
-            path->slacks_ns[i] < slacks_ns[task->event])
-            slacks_ns[task->event] = path->slacks_ns[i];
+            path->slacks_ns[i] < slacks_ns[task->whose])
+            slacks_ns[task->whose] = path->slacks_ns[i];
     }
     return slacks_ns;
 }
@@ -91,9 +91,10 @@ static void collect_host_pieces(struct slack_sums *sums)
 
     for (size_t i = 0; i < graph->graph.task_count; i++) {
         int64_t end_ns = graph->start_ns + path->pinned.ends_ns[i];
+        uint32_t track = trace_task_track(&graph->tasks[i]);
 
-        if (graph->tasks[i].track != NO_EVENT && path->pinned.durations_ns[i] > 0)
-            path_slack_take_piece(sums, graph->tasks[i].track, path->slacks_ns[i],
+        if (track != NO_EVENT && path->pinned.durations_ns[i] > 0)
+            path_slack_take_piece(sums, track, path->slacks_ns[i],
                                   (int64_t[2]){end_ns - path->pinned.durations_ns[i], end_ns});
     }
 }

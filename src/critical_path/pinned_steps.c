@@ -5,7 +5,7 @@
 
 static int64_t recorded_start_ns(const struct trace_graph *graph, const struct trace_task *task)
 {
-    return graph->trace->device[task->event].start_ns - graph->start_ns;
+    return graph->trace->device[task->whose].start_ns - graph->start_ns;
 }
 
 static bool is_device_task(const struct trace_task *task)
@@ -24,16 +24,19 @@ static void find_latest_arrivals(struct pinned_steps *pinned)
 
     for (size_t i = 0; i < tasks->task_count; i++)
         latest_ns[i] = INT64_MAX;
-    for (size_t i = 0; i < tasks->edge_count; i++) {
-        const struct trace_task *task = &graph->tasks[tasks->edges[i].after];
-        uint32_t before = tasks->edges[i].before;
-        int64_t arrival_ns;
+    for (size_t i = 0; i < tasks->task_count; i++) {
+        const struct trace_task *task = &graph->tasks[i];
 
-        if (!is_device_task(task) || graph->tasks[before].kind != TASK_DELAY)
-            continue;
-        arrival_ns = recorded_start_ns(graph, task) - task->delay_ns;
-        if (arrival_ns < latest_ns[before])
-            latest_ns[before] = arrival_ns;
+        for (size_t k = tasks->first_need[i]; k < tasks->first_need[i + 1]; k++) {
+            uint32_t before = tasks->needs[k];
+            int64_t arrival_ns;
+
+            if (!is_device_task(task) || graph->tasks[before].kind != TASK_DELAY)
+                continue;
+            arrival_ns = recorded_start_ns(graph, task) - graph->delays_ns[i];
+            if (arrival_ns < latest_ns[before])
+                latest_ns[before] = arrival_ns;
+        }
     }
 }
 
@@ -94,7 +97,7 @@ void pin_steps(struct pinned_steps *pinned, const struct trace_graph *graph)
         uint32_t task = graph->graph.order[i];
 
         pin_task(pinned, task,
-                 task_ready_ns(&graph->graph, task, pinned->ends_ns, graph->tasks[task].floor_ns));
+                 task_ready_ns(&graph->graph, task, pinned->ends_ns, graph->floors_ns[task]));
     }
 }
 

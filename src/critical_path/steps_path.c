@@ -377,7 +377,7 @@ static enum path_kind kind_of_latency(const struct trace_graph *graph,
                                       const struct path_piece *piece)
 {
     const struct trace_task *task = &graph->tasks[piece->other];
-    bool is_copy = graph->trace->device[task->event].kind == EVENT_MEMCPY;
+    bool is_copy = graph->trace->device[task->whose].kind == EVENT_MEMCPY;
 
     return is_copy && piece->end_ns - piece->start_ns > longest_hand_over_ns ? PATH_COPY_DELAY
                                                                              : PATH_LAUNCH_LATENCY;
@@ -392,8 +392,8 @@ static enum path_kind kind_of_piece(const struct trace_graph *graph, const struc
         return kind_of_wait(graph, piece);
     if (task->kind == TASK_DELAY)
         return kind_of_latency(graph, piece);
-    if (task->event != NO_EVENT)
-        return path_kind_of_device((enum kernel_class)graph->ledger->classes[task->event]);
+    if (trace_task_event(task) != NO_EVENT)
+        return path_kind_of_device((enum kernel_class)graph->ledger->classes[task->whose]);
     return PATH_HAND_OVER;
 }
 
@@ -405,12 +405,12 @@ struct path_link steps_path_link(const struct steps_path *path, size_t index)
     const struct trace_task *task = &graph->tasks[piece->task];
     struct path_link link = {.start_ns = graph->start_ns + piece->start_ns,
                              .end_ns = graph->start_ns + piece->end_ns,
-                             .track = task->track,
-                             .event = task->event,
+                             .track = trace_task_track(task),
+                             .event = trace_task_event(task),
                              .kind = piece->kind};
 
     if (task->kind == TASK_DELAY)
-        link.event = graph->tasks[piece->other].event;
+        link.event = trace_task_event(&graph->tasks[piece->other]);
     if (link.event != NO_EVENT)
         link.track = graph->trace->device[link.event].track;
     return link;
@@ -420,7 +420,8 @@ static bool is_work_of_thread(const struct steps_path *path, size_t index)
 {
     const struct path_piece *piece = &path->pieces.pieces[index];
 
-    return piece->part == PIECE_WORK && path->graph->tasks[piece->task].track != NO_EVENT;
+    return piece->part == PIECE_WORK &&
+           trace_task_track(&path->graph->tasks[piece->task]) != NO_EVENT;
 }
 
 /* Threads' own work is left to split_threads, which needs its pieces in order of the thread;
@@ -439,7 +440,8 @@ static void attribute_links(struct finding_path *finding)
         if (is_work_of_thread(path, i))
             continue;
         link = steps_path_link(path, i);
-        is_named = piece->part == PIECE_WORK && path->graph->tasks[piece->task].event != NO_EVENT;
+        is_named = piece->part == PIECE_WORK &&
+                   trace_task_event(&path->graph->tasks[piece->task]) != NO_EVENT;
         steps_path_attribute(
             finding,
             &(struct attribution){.range_ns = {link.start_ns, link.end_ns},
@@ -477,7 +479,7 @@ static void steps_path_take_part(void *context, const struct host_part *part)
         const struct trace_task *task = &path->graph->tasks[path->pieces.pieces[part->piece].task];
 
         *piece = (struct split_piece){
-            .index = part->piece, .track = task->track, .task_kind = task->kind};
+            .index = part->piece, .track = task->whose, .task_kind = task->kind};
     }
     attribution.kind = kind_of_part(piece, part->class);
     attribution.track = piece->track;
@@ -502,12 +504,12 @@ static uint32_t *sort_by_thread(const struct steps_path *path, size_t **first)
     next = *first + 1;
     for (size_t i = 0; i < path->pieces.count; i++)
         if (is_work_of_thread(path, i))
-            next[graph->tasks[path->pieces.pieces[i].task].track + 1]++;
+            next[graph->tasks[path->pieces.pieces[i].task].whose + 1]++;
     for (size_t track = 1; track <= tracks; track++)
         next[track] += next[track - 1];
     for (size_t i = 0; i < path->pieces.count; i++)
         if (is_work_of_thread(path, i))
-            sorted[next[graph->tasks[path->pieces.pieces[i].task].track]++] = (uint32_t)i;
+            sorted[next[graph->tasks[path->pieces.pieces[i].task].whose]++] = (uint32_t)i;
     return sorted;
 }
 

@@ -76,9 +76,9 @@ uint32_t task_waited_for(const struct timed_tasks *tasks, uint32_t task)
     const struct task_graph *graph = tasks->graph;
     int64_t ready_ns = own_start_ns(tasks, task) - delay_ns(tasks, task);
 
-    for (size_t i = graph->first_edge[task]; i < graph->first_edge[task + 1]; i++)
-        if (tasks->ends_ns[graph->edges[i].before] == ready_ns)
-            return graph->edges[i].before;
+    for (size_t i = graph->first_need[task]; i < graph->first_need[task + 1]; i++)
+        if (tasks->ends_ns[graph->needs[i]] == ready_ns)
+            return graph->needs[i];
     return NO_TASK;
 }
 
@@ -174,8 +174,8 @@ static void bound_needs(const struct timed_tasks *tasks, uint32_t task, int64_t 
 {
     const struct task_graph *graph = tasks->graph;
 
-    for (size_t i = graph->first_edge[task]; i < graph->first_edge[task + 1]; i++) {
-        uint32_t before = graph->edges[i].before;
+    for (size_t i = graph->first_need[task]; i < graph->first_need[task + 1]; i++) {
+        uint32_t before = graph->needs[i];
 
         latest_ns[before] = task_path_earlier_of(latest_ns[before], ready_ns);
     }
@@ -194,16 +194,17 @@ void find_task_slack(int64_t *slacks_ns, const struct timed_tasks *tasks)
         latest_ns[i] =
             later_of(tasks->deadlines_ns ? tasks->deadlines_ns[i] : end_ns, tasks->ends_ns[i]);
     for (size_t run = graph->order_count; run-- > 0;) {
-        size_t first = run ? graph->order_ends[run - 1] : 0;
+        size_t first = run ? task_graph_run_end(graph, run - 1) : 0;
+        size_t end = task_graph_run_end(graph, run);
         int64_t together_ns = INT64_MAX;
 
-        for (size_t i = first; i < graph->order_ends[run]; i++) {
+        for (size_t i = first; i < end; i++) {
             uint32_t task = graph->order[i];
 
             together_ns =
                 task_path_earlier_of(together_ns, latest_ns[task] - tasks->durations_ns[task]);
         }
-        for (size_t i = first; i < graph->order_ends[run]; i++)
+        for (size_t i = first; i < end; i++)
             bound_needs(tasks, graph->order[i], together_ns - delay_ns(tasks, graph->order[i]),
                         latest_ns);
     }

@@ -14,7 +14,7 @@
 static void place_host_task(struct graph_building *building, uint32_t task, uint32_t track,
                             int64_t end_ns)
 {
-    building->out->tasks[task].track = track;
+    building->out->tasks[task].whose = track;
     building->out->tasks[task].end_ns = end_ns - building->range_ns[0];
 }
 
@@ -82,10 +82,10 @@ static uint32_t add_host_task(struct graph_building *building, uint32_t track, u
         host_activity_split(&building->activity, track, NO_EVENT, (int64_t[2]){from_ns, to_ns},
                             class_ns);
     place_host_task(building, task, track, later_of(from_ns, to_ns));
-    building->out->tasks[task].data_ns = class_ns[HOST_DATA];
+    trace_task_set(&building->out->data_ns, task, class_ns[HOST_DATA]);
     if (to_ns > from_ns)
-        building->out->tasks[task].recompute_ns =
-            marked_ns(&building->recomputing, track, (int64_t[2]){from_ns, to_ns});
+        trace_task_set(&building->out->recompute_ns, task,
+                       marked_ns(&building->recomputing, track, (int64_t[2]){from_ns, to_ns}));
     if (last != NO_EVENT)
         task_graph_need(&building->out->graph, task, last);
     return task;
@@ -133,7 +133,7 @@ static void add_thread_tasks(struct graph_building *building)
         /* A call lies in recomputation or outside: its first nanosecond tells. */
         if (marked_ns(&building->recomputing, cut->track,
                       (int64_t[2]){cut->start_ns, cut->start_ns + 1}) > 0)
-            out->tasks[task].recompute_ns = out->tasks[task].duration_ns;
+            trace_task_set(&out->recompute_ns, task, out->tasks[task].duration_ns);
         task_graph_need(&out->graph, task, last);
         building->task_of_cut[i] = task;
         if (cut->host_event != NO_EVENT)
@@ -266,17 +266,15 @@ static bool loads_itself(const struct trace *trace)
     return has_one;
 }
 
-/* What a replay walks over by task lies side by side, once for all replays. */
+/* What is told of some tasks gets a place for each. */
 static void lay_out_terms(struct trace_graph *graph)
 {
-    size_t count = graph->graph.task_count;
+    size_t count = graph->graph.task_count + 1;
 
-    graph->delays_ns = large_array_new((count + 1) * sizeof *graph->delays_ns);
-    graph->floors_ns = large_array_new((count + 1) * sizeof *graph->floors_ns);
-    for (size_t i = 0; i < count; i++) {
-        graph->delays_ns[i] = graph->tasks[i].delay_ns;
-        graph->floors_ns[i] = graph->tasks[i].floor_ns;
-    }
+    LARGE_ARRAY_RESERVE(graph->delays_ns, count);
+    LARGE_ARRAY_RESERVE(graph->floors_ns, count);
+    LARGE_ARRAY_RESERVE(graph->data_ns, count);
+    LARGE_ARRAY_RESERVE(graph->recompute_ns, count);
 }
 
 /* The device's tasks first, as their numbers are what cuts link to; links last, when both
@@ -317,6 +315,8 @@ void trace_graph_clear(struct trace_graph *graph)
     free(graph->tasks);
     large_array_free(graph->delays_ns);
     large_array_free(graph->floors_ns);
+    large_array_free(graph->data_ns);
+    large_array_free(graph->recompute_ns);
     free(graph->measured);
     free(graph->task_of_event);
     *graph = (struct trace_graph){0};

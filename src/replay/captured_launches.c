@@ -50,21 +50,22 @@ static bool enters_step(struct capture *capture, const struct host_cut *cut)
  * the cut. The first launch of a run stays, as the launch of the graph itself; what follows
  * goes. A wait or a copy of pageable memory ends the run, since capture forbids them
  * (cudaErrorStreamCaptureUnsupported), as does loading a batch. */
-static void collect_cut(struct capture *capture, size_t at, struct trace_task *host)
+static void collect_cut(struct capture *capture, size_t at, uint32_t host)
 {
     const struct graph_building *building = capture->building;
     const struct host_cut *cut = &building->cuts.cuts[at];
 
     if (at == 0 || cut->track != capture->track)
         capture->next_step = 0;
-    if (enters_step(capture, cut) || cut->track != capture->track || host->data_ns > 0)
+    if (enters_step(capture, cut) || cut->track != capture->track ||
+        trace_task_time(building->out->data_ns, host) > 0)
         capture->is_open = false;
     capture->track = cut->track;
     if (cut->kind == CUT_SYNC || capture->is_outside[at]) {
         capture->is_open = false;
         return;
     }
-    host->is_captured = capture->is_open;
+    building->out->tasks[host].is_captured = capture->is_open;
     if (cut->kind != CUT_LAUNCH)
         return;
     building->out->tasks[building->task_of_cut[at]].is_captured = capture->is_open;
@@ -77,6 +78,6 @@ void mark_captured_tasks(struct graph_building *building)
 
     find_launches_outside(&capture);
     for (size_t i = 0; i < building->cuts.count; i++)
-        collect_cut(&capture, i, &building->out->tasks[building->before_cut[i]]);
+        collect_cut(&capture, i, building->before_cut[i]);
     free(capture.is_outside);
 }

@@ -75,17 +75,19 @@ static void device_links_find_usual_times(struct graph_building *building)
 void add_device_tasks(struct graph_building *building)
 {
     const struct trace *trace = building->trace;
+    struct trace_graph *out = building->out;
 
     for (uint32_t i = 0; i < trace->device_count; i++) {
+        uint32_t task;
+
         if (!building->is_chosen[i])
             continue;
-        building->out->task_of_event[i] =
-            add_task(building, TASK_DEVICE, trace->device[i].duration_ns);
-        building->out->tasks[building->out->task_of_event[i]].event = i;
+        task = add_task(building, TASK_DEVICE, trace->device[i].duration_ns);
+        out->task_of_event[i] = task;
+        out->tasks[task].whose = i;
         if (building->is_recomputed && trace_operator_of(trace, i) != NO_EVENT &&
             building->is_recomputed[trace_operator_of(trace, i)])
-            building->out->tasks[building->out->task_of_event[i]].recompute_ns =
-                trace->device[i].duration_ns;
+            trace_task_set(&out->recompute_ns, task, trace->device[i].duration_ns);
     }
 }
 
@@ -208,7 +210,7 @@ static void link_device_task(struct graph_building *building, uint32_t event,
 
     *needs = (struct work_needs){NO_EVENT, NO_EVENT, NO_EVENT};
     if (before == NO_EVENT && cut == NO_EVENT) {
-        building->out->tasks[task].floor_ns = start_ns - building->range_ns[0];
+        trace_task_set(&building->out->floors_ns, task, start_ns - building->range_ns[0]);
         return;
     }
     if (before != NO_EVENT) {
@@ -230,8 +232,9 @@ static void link_device_task(struct graph_building *building, uint32_t event,
             building->out->tasks[needs->launch].duration_ns + building->gap_ns - delay_ns, 0);
     need_all(building, task, needs);
     if (cut == NO_EVENT && launch != NO_EVENT)
-        building->out->tasks[task].floor_ns = start_ns - building->range_ns[0] - delay_ns;
-    building->out->tasks[task].delay_ns = delay_ns;
+        trace_task_set(&building->out->floors_ns, task,
+                       start_ns - building->range_ns[0] - delay_ns);
+    trace_task_set(&building->out->delays_ns, task, delay_ns);
 }
 
 /* In order of start, so last_started[] holds what each stream began before the event that is

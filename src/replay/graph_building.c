@@ -361,11 +361,23 @@ uint32_t add_task(struct graph_building *building, enum trace_task_kind kind, in
     uint32_t task = task_graph_add(&out->graph);
 
     ARRAY_RESERVE(out->tasks, out->task_capacity, task + (size_t)1);
-    out->tasks[task] = (struct trace_task){.duration_ns = later_of(duration_ns, 0),
-                                           .event = NO_EVENT,
-                                           .track = NO_EVENT,
-                                           .kind = (uint8_t)kind};
+    out->tasks[task] = (struct trace_task){
+        .duration_ns = later_of(duration_ns, 0), .whose = NO_EVENT, .kind = (uint8_t)kind};
     return task;
+}
+
+/* A place that nobody writes to takes no memory. */
+void trace_task_set(int64_t **times_ns, uint32_t task, int64_t ns)
+{
+    if (ns == trace_task_time(*times_ns, task))
+        return;
+    LARGE_ARRAY_RESERVE(*times_ns, task + (size_t)1);
+    (*times_ns)[task] = ns;
+}
+
+int64_t trace_task_time(int64_t *times_ns, uint32_t task)
+{
+    return large_array_bytes(times_ns) / sizeof *times_ns > task ? times_ns[task] : 0;
 }
 
 int64_t launch_start_ns(const struct trace *trace, uint32_t event)
@@ -391,12 +403,13 @@ uint32_t add_room(struct graph_building *building, uint32_t running, int64_t unt
 {
     uint32_t room =
         add_task(building, TASK_ROOM, until_ns - building->trace->device[running].start_ns);
-    const struct trace_task *task = &building->out->tasks[building->out->task_of_event[running]];
+    struct trace_graph *out = building->out;
+    uint32_t task = out->task_of_event[running];
 
-    building->out->tasks[room].event = running;
-    building->out->tasks[room].recompute_ns = task->recompute_ns;
-    building->out->tasks[room].delay_ns = task->delay_ns;
-    building->out->tasks[room].floor_ns = task->floor_ns;
+    out->tasks[room].whose = running;
+    trace_task_set(&out->recompute_ns, room, trace_task_time(out->recompute_ns, task));
+    trace_task_set(&out->delays_ns, room, trace_task_time(out->delays_ns, task));
+    trace_task_set(&out->floors_ns, room, trace_task_time(out->floors_ns, task));
     need_all(building, room, &building->needs[running]);
     return room;
 }

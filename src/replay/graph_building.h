@@ -110,6 +110,10 @@ static inline int64_t later_of(int64_t a, int64_t b)
 /* A task of that kind; less than no time is none. */
 uint32_t add_task(struct graph_building *building, enum trace_task_kind kind, int64_t duration_ns);
 
+/* One of the times that only some tasks have: `times_ns` is a list of the graph. */
+void trace_task_set(int64_t **times_ns, uint32_t task, int64_t ns);
+int64_t trace_task_time(int64_t *times_ns, uint32_t task);
+
 /* When the call that put the work on the device began; without one, when the work did. */
 int64_t launch_start_ns(const struct trace *trace, uint32_t event);
 

@@ -17,9 +17,10 @@ static void add_tasks(struct joint_replay *replay, const struct rank_replay_inpu
 
     for (size_t i = 0; i < course->graph.task_count; i++)
         (void)task_graph_add(&replay->graph);
-    for (size_t i = 0; i < course->graph.edge_count; i++)
-        task_graph_need(&replay->graph, (uint32_t)(first + course->graph.edges[i].after),
-                        (uint32_t)(first + course->graph.edges[i].before));
+    for (size_t i = 0; i < course->graph.task_count; i++)
+        for (size_t k = course->graph.first_need[i]; k < course->graph.first_need[i + 1]; k++)
+            task_graph_need(&replay->graph, (uint32_t)(first + i),
+                            (uint32_t)(first + course->graph.needs[k]));
 }
 
 /* A collective is one group of tasks, one of each rank, which the graph ends together: all begin
@@ -47,18 +48,20 @@ static void join_calls_of_run(struct joint_replay *replay)
 
 /* Recordings of several ranks may contradict each other (calls joined that were not one, clocks
  * apart): then the graph has a circle, no order of replaying exists, and nothing is said of the
- * job (is_circular) instead of something wrong. Numbers of tasks are 32 bits wide; more than
- * these are treated alike. */
+ * job (is_circular) instead of something wrong. Numbers of tasks and edges are 32 bits wide; more
+ * than these are treated alike. */
 void joint_replay_begin(struct joint_replay *replay, const struct joint_run *run)
 {
-    size_t total = 0;
+    size_t total = 0, edges = 0;
     uint32_t stuck;
 
     replay->run = run;
     replay->first_task = require_memory(calloc(run->count + (size_t)1, sizeof *replay->first_task));
-    for (uint32_t i = 0; i < run->count; i++)
+    for (uint32_t i = 0; i < run->count; i++) {
         total += run->courses[i]->graph.task_count;
-    replay->is_circular = total >= UINT32_MAX;
+        edges += run->courses[i]->graph.edge_count;
+    }
+    replay->is_circular = total >= UINT32_MAX || edges >= UINT32_MAX;
     for (uint32_t i = 0; i < run->count && !replay->is_circular; i++) {
         replay->first_task[i] = replay->graph.task_count;
         add_tasks(replay, run->courses[i]);

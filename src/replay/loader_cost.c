@@ -9,7 +9,7 @@ static double loader_ns(const struct trace_graph *graph)
     double sum_ns = 0;
 
     for (size_t i = 0; i < graph->graph.task_count; i++)
-        sum_ns += (double)graph->tasks[i].data_ns;
+        sum_ns += (double)graph->data_ns[i];
     return sum_ns;
 }
 

@@ -42,12 +42,12 @@ static void collect_tasks(struct rank_replay_input *course, const struct trace_g
     for (size_t i = 0; i < count; i++) {
         const struct trace_task *task = &graph->tasks[i];
 
-        course->delays_ns[i] = task->delay_ns;
-        course->floors_ns[i] = task->floor_ns;
+        course->delays_ns[i] = graph->delays_ns[i];
+        course->floors_ns[i] = graph->floors_ns[i];
         /* Only the device's work has a start of its own to compare with; tasks of the host are
          * placed by what they wait for. */
         course->recorded_starts_ns[i] =
-            task->kind == TASK_DEVICE ? graph->trace->device[task->event].start_ns - graph->start_ns
+            task->kind == TASK_DEVICE ? graph->trace->device[task->whose].start_ns - graph->start_ns
                                       : NO_RECORDED_START;
     }
 }

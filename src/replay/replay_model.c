@@ -82,8 +82,8 @@ void replay_model_begin(struct replay_model *simulation, const struct recorded_s
     simulation->is_refused = simulation->graph.is_circular || recorded_ns <= 0;
     if (simulation->is_refused)
         return;
-    simulation->unchanged =
-        trace_graph_replay(&simulation->graph, &(struct replay_terms){.host_slowdown = 1});
+    simulation->unchanged = trace_graph_replay(
+        &simulation->graph, &(struct replay_terms){.host_slowdown = 1, .compares_starts = true});
     simulation->length_error =
         fabs((double)simulation->unchanged.length_ns - recorded_ns) / recorded_ns;
     simulation->start_error = (double)simulation->unchanged.start_error_ns *

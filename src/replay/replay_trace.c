@@ -54,18 +54,20 @@ static int64_t replay_trace_scaled(int64_t ns, double factor)
  * wait that is taken out ends "long ago", so it decides nothing: to take its duration, which
  * is 0, would not free the thread. */
 static int64_t changed_duration(const struct trace_graph *graph, const struct scenario *scenario,
-                                struct factors *factors, const struct trace_task *task)
+                                struct factors *factors, size_t at)
 {
-    double again = task->recompute_ns > 0 ? factors->recompute : 1;
+    const struct trace_task *task = &graph->tasks[at];
+    int64_t data_ns = graph->data_ns[at], recompute_ns = graph->recompute_ns[at];
+    double again = recompute_ns > 0 ? factors->recompute : 1;
     double host = factors->host * (task->is_captured ? factors->captured : 1);
 
     switch ((enum trace_task_kind)task->kind) {
     case TASK_HOST:
-        if (task->data_ns == 0 && task->recompute_ns == 0)
+        if (data_ns == 0 && recompute_ns == 0)
             return replay_trace_scaled(task->duration_ns, host);
-        return replay_trace_scaled(task->data_ns, factors->data) +
-               replay_trace_scaled(task->recompute_ns, host * factors->recompute) +
-               replay_trace_scaled(task->duration_ns - task->data_ns - task->recompute_ns, host);
+        return replay_trace_scaled(data_ns, factors->data) +
+               replay_trace_scaled(recompute_ns, host * factors->recompute) +
+               replay_trace_scaled(task->duration_ns - data_ns - recompute_ns, host);
     case TASK_CALL:
         return replay_trace_scaled(task->duration_ns, host * factors->launch * again);
     case TASK_SYNC:
@@ -77,7 +79,7 @@ static int64_t changed_duration(const struct trace_graph *graph, const struct sc
     case TASK_DEVICE:
     case TASK_ROOM:
         return replay_trace_scaled(task->duration_ns,
-                                   event_factor(graph, scenario, factors, task->event) * again);
+                                   event_factor(graph, scenario, factors, task->whose) * again);
     }
     return task->duration_ns;
 }
@@ -152,18 +154,18 @@ int64_t *trace_graph_durations(const struct trace_graph *graph, const struct rep
         durations_ns[i] = task->duration_ns;
         if (factors.leaves[task->kind])
             continue;
-        durations_ns[i] = changed_duration(graph, terms->scenario, &factors, task);
+        durations_ns[i] = changed_duration(graph, terms->scenario, &factors, i);
         if (terms->event_factors && (task->kind == TASK_DEVICE || task->kind == TASK_ROOM))
             durations_ns[i] =
-                replay_trace_scaled(durations_ns[i], terms->event_factors[task->event]);
+                replay_trace_scaled(durations_ns[i], terms->event_factors[task->whose]);
     }
     free(factors.of_name);
     return durations_ns;
 }
 
 /* Over work of the device only: its starts are recorded, and they are what the length is made
- * of. */
-static int64_t mean_start_error_ns(const struct trace_graph *graph, const int64_t *starts_ns)
+ * of. Nothing begins together here, so that a start is the duration before the end. */
+static int64_t mean_start_error_ns(const struct trace_graph *graph, const struct replay *replay)
 {
     double sum_ns = 0;
     size_t count = 0;
@@ -173,8 +175,8 @@ static int64_t mean_start_error_ns(const struct trace_graph *graph, const int64_
 
         if (task->kind != TASK_DEVICE)
             continue;
-        sum_ns += fabs(
-            (double)(starts_ns[i] + graph->start_ns - graph->trace->device[task->event].start_ns));
+        sum_ns += fabs((double)(replay->ends_ns[i] - replay->durations_ns[i] + graph->start_ns -
+                                graph->trace->device[task->whose].start_ns));
         count++;
     }
     return count ? llround(sum_ns / (double)count) : 0;
@@ -185,22 +187,21 @@ struct trace_replay trace_graph_replay(const struct trace_graph *graph,
                                        const struct replay_terms *terms)
 {
     int64_t *durations_ns = trace_graph_durations(graph, terms);
-    int64_t *starts_ns = replay_trace_array_of_tasks(graph);
     int64_t *ends_ns = replay_trace_array_of_tasks(graph);
+    struct replay replay = {.durations_ns = durations_ns,
+                            .delays_ns = graph->delays_ns,
+                            .floors_ns = graph->floors_ns,
+                            .ends_ns = ends_ns};
     struct trace_replay result = {0};
 
-    task_graph_replay(&graph->graph, &(struct replay){.durations_ns = durations_ns,
-                                                      .delays_ns = graph->delays_ns,
-                                                      .floors_ns = graph->floors_ns,
-                                                      .starts_ns = starts_ns,
-                                                      .ends_ns = ends_ns});
+    task_graph_replay(&graph->graph, &replay);
     for (size_t i = 0; i < graph->measured_count; i++)
         /* The recording is done when the last of its streams and threads is. */
         if (ends_ns[graph->measured[i]] > result.length_ns)
             result.length_ns = ends_ns[graph->measured[i]];
-    result.start_error_ns = mean_start_error_ns(graph, starts_ns);
+    if (terms->compares_starts)
+        result.start_error_ns = mean_start_error_ns(graph, &replay);
     large_array_free(durations_ns);
-    large_array_free(starts_ns);
     large_array_free(ends_ns);
     return result;
 }

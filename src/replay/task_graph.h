@@ -12,24 +12,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NO_GROUP UINT32_MAX
-
 /* "The task of that number, then this one." */
 struct task_edge {
     uint32_t before;
     uint32_t after;
 };
 
-/* A zeroed graph is empty. */
+/* A zeroed graph is empty. Fewer than 2^32 tasks, and as many edges. */
 struct task_graph {
     size_t task_count;
-    uint32_t *groups; /* [task_count]: NO_GROUP, or a number below group_count */
     size_t group_count;
-    struct task_edge *edges; /* [edge_count]; after task_graph_finish ordered by `after` */
+    uint32_t *groups;        /* [task_count]: 1 + the group, 0: none; NULL: no groups */
+    struct task_edge *edges; /* [edge_count]; until task_graph_finish, which makes of them: */
     size_t edge_count;
-    size_t *first_edge; /* [task_count + 1]: the edges to a task; after task_graph_finish */
-    uint32_t *order;    /* [task_count]: tasks of a group side by side, none before what it needs */
-    size_t *order_ends; /* [order_count]: ends of the runs of tasks that begin together */
+    uint32_t *needs;      /* [edge_count]: the tasks needed, by the task that needs them */
+    uint32_t *first_need; /* [task_count + 1] */
+    uint32_t *order; /* [task_count]: tasks of a group side by side, none before what it needs */
+    uint32_t *order_ends; /* [order_count]: ends of the runs of tasks that begin together; NULL: of
+                             one task each */
     size_t order_count;
 };
 
@@ -50,9 +50,16 @@ struct replay {
     const int64_t *delays_ns;      /* between what it needs and its start; NULL: none */
     const int64_t *floors_ns;      /* not before; NULL: 0 */
     const uint8_t *is_not_awaited; /* the others of its group begin without it; NULL: all wait */
-    int64_t *starts_ns; /* filled: when it is ready; of a group its own, not the last one's */
+    int64_t *starts_ns; /* filled: when it is ready; of a group its own, not the last one's. NULL:
+                           not asked for, of a graph without groups */
     int64_t *ends_ns;   /* filled */
 };
+
+/* Where a run of tasks that begin together ends in the order. */
+static inline size_t task_graph_run_end(const struct task_graph *graph, size_t run)
+{
+    return graph->order_ends ? graph->order_ends[run] : run + 1;
+}
 
 void task_graph_replay(const struct task_graph *graph, struct replay *replay);
 

@@ -32,19 +32,27 @@ enum trace_task_kind {
 };
 enum { TRACE_TASK_KINDS = TASK_ROOM + 1 };
 
+/* There are some for each launch: no field more than all of them need. */
 struct trace_task {
     int64_t duration_ns;
-    int64_t data_ns;      /* HOST: of the duration, in the data loader */
-    int64_t recompute_ns; /* HOST, CALL, DEVICE: of the duration, for computing a forward again */
-    int64_t delay_ns;     /* DEVICE: after what it waits for */
-    int64_t floor_ns;     /* not before; from the start of the range */
-    int64_t end_ns;       /* HOST, CALL, SYNC: recorded, from the start of the range */
-    uint32_t event;       /* DEVICE, ROOM: index in trace->device */
-    uint32_t track;       /* HOST, CALL, SYNC: the thread; NO_EVENT: from one thread to another */
-    uint8_t kind;         /* enum trace_task_kind */
-    bool is_captured;     /* HOST, CALL: between two launches that a CUDA graph would make one, or
-                             the latter of them */
+    int64_t end_ns;   /* HOST, CALL, SYNC: recorded, from the start of the range */
+    uint32_t whose;   /* see trace_task_event and trace_task_track */
+    uint8_t kind;     /* enum trace_task_kind */
+    bool is_captured; /* HOST, CALL: between two launches that a CUDA graph would make one, or the
+                         latter of them */
 };
+
+/* DEVICE, ROOM: index in trace->device. Others: NO_EVENT. */
+static inline uint32_t trace_task_event(const struct trace_task *task)
+{
+    return task->kind == TASK_DEVICE || task->kind == TASK_ROOM ? task->whose : NO_EVENT;
+}
+
+/* HOST, CALL, SYNC: the thread; NO_EVENT: from one thread to another. Others: NO_EVENT. */
+static inline uint32_t trace_task_track(const struct trace_task *task)
+{
+    return task->kind <= TASK_SYNC ? task->whose : NO_EVENT;
+}
 
 /* What is replayed. */
 struct recorded_steps {
@@ -60,8 +68,12 @@ struct trace_graph {
     struct task_graph graph;
     struct trace_task *tasks; /* [graph.task_count] */
     size_t task_capacity;
-    int64_t *delays_ns; /* of the tasks, as replays take them */
-    int64_t *floors_ns;
+    /* Of the tasks, and 0 of nearly all: large arrays whose pages are touched where they are not.
+     * trace_task_time reads them while the graph is made; then all have [graph.task_count]. */
+    int64_t *delays_ns;    /* DEVICE: after what it waits for */
+    int64_t *floors_ns;    /* not before; from the start of the range */
+    int64_t *data_ns;      /* HOST: of the duration, in the data loader */
+    int64_t *recompute_ns; /* HOST, CALL, DEVICE: of the duration, for computing a forward again */
     uint32_t *task_of_event; /* [trace->device_count]; NO_EVENT: not replayed */
     int64_t start_ns;        /* what all times of tasks count from */
     int64_t recorded_ns;     /* from there to the end of the last step and of all its work */
@@ -82,6 +94,7 @@ struct trace_replay {
 
 /* What a replay is made with. */
 struct replay_terms {
+    bool compares_starts;            /* start_error_ns is asked for; else it is 0 */
     const struct scenario *scenario; /* NULL: no changes */
     double host_slowdown;            /* all times of host threads are multiplied by it, besides */
     const double *event_factors;     /* [trace->device_count]: what becomes of each event's time,

@@ -120,7 +120,7 @@ static const char *problem_of_pins(struct replaying *replaying)
             return "a slack is negative";
         if (replaying->ends_ns[i] != path->pinned.ends_ns[i] ||
             (task->kind == TASK_DEVICE && replaying->starts_ns[i] + graph->start_ns !=
-                                              graph->trace->device[task->event].start_ns))
+                                              graph->trace->device[task->whose].start_ns))
             return "a pinned task is not where it was recorded";
     }
     return NULL;
@@ -164,7 +164,7 @@ const char *problem_of_path(const struct steps_path *path, size_t samples)
     memcpy(replaying.durations_ns, path->pinned.durations_ns,
            graph->graph.task_count * sizeof(int64_t));
     for (size_t i = 0; i < graph->graph.task_count; i++)
-        replaying.floors_ns[i] = graph->tasks[i].floor_ns;
+        replaying.floors_ns[i] = graph->floors_ns[i];
     problem = problem ? problem : problem_of_sums(path);
     problem = problem ? problem : problem_of_chains(path);
     problem = problem ? problem : problem_of_pins(&replaying);

@@ -291,6 +291,17 @@ void find_host_contexts(struct host_contexts *contexts, const struct trace *trac
     free(search.roles);
 }
 
+void host_contexts_keep_nodes(struct host_contexts *contexts, const struct trace *trace,
+                              const struct module_tree *tree)
+{
+    if (tree->count > 0)
+        contexts->is_node = large_array_new(trace->host_count + (size_t)1);
+    for (uint32_t i = 0; i < trace->host_count && contexts->is_node; i++)
+        contexts->is_node[i] = contexts->backward_node[i] == i;
+    large_array_free(contexts->backward_node);
+    contexts->backward_node = NULL;
+}
+
 /* Operators alone: ranges and calls of the runtime inside a recomputation follow from the
  * operator around. */
 uint8_t *find_recomputed(const struct host_contexts *contexts, const struct trace *trace)
@@ -324,6 +335,7 @@ void host_contexts_clear(struct host_contexts *contexts)
     large_array_free(contexts->modules);
     large_array_free(contexts->phases);
     large_array_free(contexts->backward_node);
+    large_array_free(contexts->is_node);
     optimizer_time_clear(&contexts->optimizer);
     *contexts = (struct host_contexts){0};
 }

@@ -26,7 +26,9 @@ struct host_contexts {
     uint32_t *modules;       /* NO_MODULE: outside of any */
     uint8_t *phases;         /* enum training_phase */
     uint32_t *backward_node; /* the innermost autograd node around (evaluate_function; where the
-                                trace has none, MmBackward and the like), or NO_EVENT */
+                                trace has none, MmBackward and the like), or NO_EVENT; NULL from
+                                host_contexts_keep_nodes on */
+    uint8_t *is_node;        /* from then on: it is such a node; NULL: the tree has no module */
     struct optimizer_time optimizer; /* without closures */
 };
 
@@ -35,6 +37,10 @@ struct host_contexts {
  * `contexts` must be zeroed; takes `parents` over. */
 void find_host_contexts(struct host_contexts *contexts, const struct trace *trace,
                         const struct module_tree *tree, uint32_t *parents);
+
+/* To be called once nobody asks for backward_node any more: it takes four bytes for each event. */
+void host_contexts_keep_nodes(struct host_contexts *contexts, const struct trace *trace,
+                              const struct module_tree *tree);
 
 /* Of each of trace->host, whether it is in PHASE_RECOMPUTE; large_array_free() it. */
 uint8_t *find_recomputed(const struct host_contexts *contexts, const struct trace *trace);

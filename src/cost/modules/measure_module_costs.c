@@ -660,6 +660,7 @@ void measure_module_costs(struct module_costs *costs, const struct trace *trace,
     leave_out_sparse(&costs->counted, trace, parents, options->user);
     is_undecided = find_compiled_recompute(&costs->contexts, trace, &costs->counted);
     set_compiled_phases(&costs->compiled, &costs->contexts, trace, is_undecided);
+    host_contexts_keep_nodes(&costs->contexts, trace, &costs->tree);
     costs->modules = require_memory(calloc(costs->tree.count + (size_t)1, sizeof *costs->modules));
     work.own_ns = measure_own_times(trace, parents);
     work.device_ns = large_array_new(count * sizeof *work.device_ns);

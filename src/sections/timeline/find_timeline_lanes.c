@@ -27,8 +27,8 @@ struct module_walk {
 
 /* A range of a module, or an autograd node of one. Marks are ranges that hooks of modules write;
  * in the backward there are none, and the autograd node tells the module of the forward that
- * made it. Operators inside a node belong to it and are not asked again: of them backward_node
- * is another event. */
+ * made it. Operators inside a node belong to it and are not asked again: of them is_node
+ * is false. */
 static bool reports_module(const struct timeline_lanes *lanes, uint32_t event, bool *is_mark)
 {
     const struct host_contexts *contexts = &lanes->costs->contexts;
@@ -36,7 +36,7 @@ static bool reports_module(const struct timeline_lanes *lanes, uint32_t event, b
     if (contexts->modules[event] == NO_MODULE)
         return false;
     *is_mark = is_module_mark(lanes->trace, &lanes->trace->host[event]);
-    return *is_mark || contexts->backward_node[event] == event;
+    return *is_mark || contexts->is_node[event];
 }
 
 /* Rows that the modules of a thread need; 0: it is in none. Deeper modules than MODULE_ROWS are
