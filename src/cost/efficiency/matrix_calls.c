@@ -354,8 +354,8 @@ static struct flop_parts parts_of_call(const struct module_costs *costs, uint32_
     return parts;
 }
 
-/* float32 on NVIDIA's matrix units is TF32; ROCm's have real FP32. The user's --dtype goes
- * before all. */
+/* float32 on matrix units that have TF32 is that; others multiply real FP32. The user's --dtype
+ * goes before all. */
 static enum peak_type precision_of_call(const struct call_search *search,
                                         const struct matrix_call *call)
 {
@@ -370,7 +370,7 @@ static enum peak_type precision_of_call(const struct call_search *search,
         return search->peaks->precision;
     if (cost->is_four_bit)
         return PEAK_FP4;
-    if (type == PEAK_FP32 && is_on_units && !search->peaks->is_rocm)
+    if (type == PEAK_FP32 && is_on_units && search->peaks->is_fp32_tf32)
         return PEAK_TF32;
     if (type == PEAK_FP64 && is_on_units)
         return PEAK_FP64_MATRIX;

@@ -70,6 +70,15 @@ static double said_peak(const struct peak_settings *said, int type, bool *is_mea
     return *is_measured ? said->rates->peaks[type] : peak;
 }
 
+/* TF32 is NVIDIA's, and Intel's as its table has it: those of ROCm, Ascend and MTIA multiply real
+ * FP32, as do units before Ampere. */
+static bool is_fp32_tf32(const struct trace *trace, const struct device_peak *device)
+{
+    return trace->facts.is_rocm != 1 && trace->facts.platform != PLATFORM_NPU &&
+           trace->facts.platform != PLATFORM_MTIA &&
+           !(device && device_peak_state(device, PEAK_TF32) == PEAK_NO_UNIT);
+}
+
 /* The user, then a file of measured rates, then the table, then what is derived from the
  * processor: per type, so that --peak of one type leaves the others as they are. */
 void choose_peaks(struct peak_choice *choice, const struct trace *trace, int32_t device,
@@ -86,6 +95,7 @@ void choose_peaks(struct peak_choice *choice, const struct trace *trace, int32_t
                                    .precision = said->precision};
     if (device >= 0 || choice->name)
         find_device(choice, trace, device);
+    choice->is_fp32_tf32 = is_fp32_tf32(trace, choice->device);
     for (int type = 0; type < PEAK_TYPE_COUNT; type++) {
         double peak = said_peak(said, type, &choice->is_measured[type]);
 

@@ -34,6 +34,7 @@ struct peak_choice {
     const char *how_derived;            /* NULL, or where the peaks of the processor are from */
     bool is_name_by_user;
     bool is_rocm;
+    bool is_fp32_tf32;  /* matrix units multiply float32 as TF32 */
     bool has_precision; /* as in the settings */
     enum peak_type precision;
 };

@@ -159,6 +159,39 @@ static void each_format_has_its_own_peak(void **state)
     made_trace_clear(&scene.made);
 }
 
+/* TF32 is not of every device: where there is none, float32 is float32 on matrix units, too. */
+static void only_units_that_have_tf32_take_it(void **state)
+{
+    static const struct {
+        enum platform platform;
+        bool is_rocm;
+        const char *device;
+        enum peak_type type;
+    } cases[] = {
+        {PLATFORM_CUDA, false, NULL, PEAK_TF32},
+        {PLATFORM_CUDA, true, NULL, PEAK_FP32},
+        {PLATFORM_NPU, false, NULL, PEAK_FP32},
+        {PLATFORM_MTIA, false, NULL, PEAK_FP32},
+        {PLATFORM_CUDA, false, "V100 SXM2 16GB", PEAK_FP32},
+        {PLATFORM_JAX, false, "TPU v4", PEAK_FP32},
+        {PLATFORM_CUDA, false, "NVIDIA A100", PEAK_TF32},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct scene scene;
+
+        begin(&scene, 1);
+        add_product(&scene, 500, fp32,
+                    (struct made_event){"cutlass_80_tensorop_s1688gemm_128x64", 6000, 8000});
+        scene.made.peaks.device_name = cases[i].device;
+        scene.made.builder.facts.platform = (uint8_t)cases[i].platform;
+        scene.made.builder.facts.is_rocm = cases[i].is_rocm;
+        assert_true(measured(&scene)->precisions[cases[i].type].executed > 0);
+        made_trace_clear(&scene.made);
+    }
+}
+
 static void what_is_not_known_stays_matrix_work(void **state)
 {
     struct scene scene;
@@ -267,6 +300,7 @@ int main(void)
         cmocka_unit_test(flops_belong_to_the_step_that_launched_them),
         cmocka_unit_test(work_behind_the_last_mark_counts),
         cmocka_unit_test(each_format_has_its_own_peak),
+        cmocka_unit_test(only_units_that_have_tf32_take_it),
         cmocka_unit_test(what_is_not_known_stays_matrix_work),
         cmocka_unit_test(operators_of_a_cpu_without_shapes_have_no_price),
         cmocka_unit_test(part_of_it_may_be_unknown),
