@@ -76,6 +76,8 @@ def known_part(trace: dict[str, Any]) -> dict[str, Any]:
         else:
             continue
         kept |= {"cat": category, "args": {key: args[key] for key in keys if key in args}}
+        if category == "cuda_runtime":  # HIP's: else JSON says that float32 is TF32, as NVIDIA's is
+            kept["name"] = str(event["name"]).replace("cuda", "hip", 1)
         for key in ("Input Dims", "Input type"):
             if key in kept["args"] and not flat(kept["args"].get("Input Dims", [])):
                 kept["args"].pop(key)
@@ -91,7 +93,8 @@ def queue_calls(trace: dict[str, Any]) -> None:
     """As with torch_npu's task queue: another thread makes the calls, and arrows alone tell whose they are."""
     operators = [event for event in trace["traceEvents"] if event["cat"] == "cpu_op"]
     owners: dict[Any, int] = {}
-    for number, event in enumerate(operators, 1):
+    # in JSON, a number that is the correlation, too, stands for none
+    for number, event in enumerate(operators, 1_000_001):
         event["args"]["External id"] = number
     for event in trace["traceEvents"]:
         if not event["cat"].endswith("_runtime"):

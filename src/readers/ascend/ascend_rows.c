@@ -326,9 +326,11 @@ static void place_task(struct ascend_placing *placing)
 {
     const struct ascend_row *row = placing->row;
     const char *type = string_pool_text(&placing->builder->strings, row->type);
+    const char *name = string_pool_text(&placing->builder->strings, row->event.name);
 
     placing->category = row->type ? type : "Ascend Hardware";
-    placing->event.kind = (uint8_t)(row->type ? ascend_task_kind(type) : EVENT_DEVICE_ANNOTATION);
+    placing->event.kind =
+        (uint8_t)(row->type ? ascend_task_kind(type, name) : EVENT_DEVICE_ANNOTATION);
     if (hash_map_find(&placing->names->transfers, transfer_key(row)) != NO_VALUE)
         placing->event.kind = EVENT_DEVICE_OTHER; /* its collective is the work */
     if (placing->event.kind == EVENT_KERNEL)

@@ -453,9 +453,11 @@ static void ascend_add_task(struct ascend_reading *reading, const struct sqlite_
     uint32_t index = hash_map_find(&reading->infos, (uint64_t)ascend_number(rows, TASK_ID, -1));
     const struct task_info *info = index == NO_VALUE ? NULL : &reading->info_list[index];
 
-    event->kind =
-        (uint8_t)(info && info->is_transfer ? EVENT_DEVICE_OTHER : ascend_task_kind(type));
     event->name = info && info->name ? info->name : ascend_string(reading, rows, TASK_TYPE);
+    event->kind = (uint8_t)(info && info->is_transfer
+                                ? EVENT_DEVICE_OTHER
+                                : ascend_task_kind(type, string_pool_text(&reading->builder.strings,
+                                                                          event->name)));
     event->track = stream_of(reading, ascend_number(rows, TASK_DEVICE, 0),
                              ascend_number(rows, TASK_STREAM, -1), 0);
     event->correlation = ascend_number(rows, TASK_CONNECTION, NO_ID);

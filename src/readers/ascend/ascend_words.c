@@ -37,12 +37,39 @@ static const struct {
     {"KERNEL", EVENT_KERNEL},
 };
 
-enum event_kind ascend_task_kind(const char *type)
+static enum event_kind kind_by_type(const char *type)
 {
     for (size_t i = 0; i < sizeof task_types / sizeof *task_types; i++)
         if (strstr(type, task_types[i].part))
             return task_types[i].kind;
     return EVENT_DEVICE_OTHER;
+}
+
+/* Written where a level of recording, or an old device, does not tell the type. */
+static bool is_no_type(const char *type)
+{
+    static const char *const words[] = {"Other", "N/A", "UNKNOWN", "INVALID"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(type, words[i]) == 0)
+            return true;
+    return false;
+}
+
+/* "EVENT_WAIT", "PLACE_HOLDER_SQE": words of types are in capitals, names of kernels are not. */
+static bool is_word_of_types(const char *name)
+{
+    return name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
+}
+
+/* Tasks without a type are named by their kernel, or, where they have none, by what they are. */
+enum event_kind ascend_task_kind(const char *type, const char *name)
+{
+    if (!is_no_type(type))
+        return kind_by_type(type);
+    if (is_word_of_types(name))
+        return kind_by_type(name);
+    return is_no_type(name) ? EVENT_DEVICE_OTHER : EVENT_KERNEL;
 }
 
 /* Vector units compute no matmuls, whatever the operator is called: "other" keeps such tasks

@@ -9,8 +9,9 @@
 #include <stdint.h>
 
 /* What a task of the device is, by its type: "AI_CORE" is a kernel, "SDMA" a copy, "NOTIFY_WAIT" a
- * wait, which is no work. EVENT_DEVICE_OTHER where the type is not known. */
-enum event_kind ascend_task_kind(const char *type);
+ * wait, which is no work; by its name where the type is not told ("Other"). EVENT_DEVICE_OTHER
+ * where it is not known. */
+enum event_kind ascend_task_kind(const char *type, const char *name);
 
 /* Details of such a task: the vector cores and the processors do no matrix work. Index in the
  * builder's details; `bytes` of a copy, -1: not told. */

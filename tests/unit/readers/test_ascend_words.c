@@ -10,15 +10,29 @@
 static void waits_are_no_work(void **state)
 {
     (void)state;
-    assert_int_equal(ascend_task_kind("AI_CORE"), EVENT_KERNEL);
-    assert_int_equal(ascend_task_kind("KERNEL_MIX_AIV"), EVENT_KERNEL);
-    assert_int_equal(ascend_task_kind("HCCL_AI_CPU"), EVENT_KERNEL);
-    assert_int_equal(ascend_task_kind("SDMA_SQE"), EVENT_MEMCPY);
-    assert_int_equal(ascend_task_kind("MEMCPY_ASYNC"), EVENT_MEMCPY);
-    assert_int_equal(ascend_task_kind("EVENT_WAIT_SQE"), EVENT_DEVICE_SYNC);
-    assert_int_equal(ascend_task_kind("NOTIFY_RECORD"), EVENT_DEVICE_SYNC);
-    assert_int_equal(ascend_task_kind("MODEL_EXECUTE"), EVENT_DEVICE_SYNC);
-    assert_int_equal(ascend_task_kind("QUANTUM"), EVENT_DEVICE_OTHER);
+    assert_int_equal(ascend_task_kind("AI_CORE", "MatMul"), EVENT_KERNEL);
+    assert_int_equal(ascend_task_kind("KERNEL_MIX_AIV", "MatMul"), EVENT_KERNEL);
+    assert_int_equal(ascend_task_kind("HCCL_AI_CPU", "MatMul"), EVENT_KERNEL);
+    assert_int_equal(ascend_task_kind("SDMA_SQE", "MatMul"), EVENT_MEMCPY);
+    assert_int_equal(ascend_task_kind("MEMCPY_ASYNC", "MatMul"), EVENT_MEMCPY);
+    assert_int_equal(ascend_task_kind("EVENT_WAIT_SQE", "MatMul"), EVENT_DEVICE_SYNC);
+    assert_int_equal(ascend_task_kind("NOTIFY_RECORD", "MatMul"), EVENT_DEVICE_SYNC);
+    assert_int_equal(ascend_task_kind("MODEL_EXECUTE", "MatMul"), EVENT_DEVICE_SYNC);
+    assert_int_equal(ascend_task_kind("QUANTUM", "MatMul"), EVENT_DEVICE_OTHER);
+}
+
+static void tasks_without_a_type_are_told_by_their_names(void **state)
+{
+    (void)state;
+    assert_int_equal(ascend_task_kind("Other", "aclnnMm_MatMulCommon_MatMulV2"), EVENT_KERNEL);
+    assert_int_equal(ascend_task_kind("N/A", "EventNetwork"), EVENT_KERNEL);
+    assert_int_equal(ascend_task_kind("Other", "MEMCPY_ASYNC"), EVENT_MEMCPY);
+    assert_int_equal(ascend_task_kind("Other", "EVENT_RECORD"), EVENT_DEVICE_SYNC);
+    assert_int_equal(ascend_task_kind("Other", "PLACE_HOLDER_SQE"), EVENT_DEVICE_SYNC);
+    assert_int_equal(ascend_task_kind("Other", "QUANTUM"), EVENT_DEVICE_OTHER);
+    assert_int_equal(ascend_task_kind("Other", "Other"), EVENT_DEVICE_OTHER);
+    assert_int_equal(ascend_task_kind("N/A", "N/A"), EVENT_DEVICE_OTHER);
+    assert_int_equal(ascend_task_kind("Other", ""), EVENT_DEVICE_OTHER);
 }
 
 static void collectives_lose_their_numbers(void **state)
@@ -81,6 +95,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_are_no_work),
+        cmocka_unit_test(tasks_without_a_type_are_told_by_their_names),
         cmocka_unit_test(collectives_lose_their_numbers),
         cmocka_unit_test(lists_are_written_as_torch_writes_them),
         cmocka_unit_test(vector_cores_do_no_matrix_work),
