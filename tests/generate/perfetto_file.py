@@ -81,6 +81,7 @@ class Writer:
         self.form = form
         self.trace = protos.Trace()
         self.interned: dict[tuple[int, str, str], int] = {}
+        self.last_id = 0
         self.tracks: dict[tuple[Any, Any, int], int] = {}
         self.time = 0
         self.started: set[int] = set()
@@ -105,7 +106,8 @@ class Writer:
     def intern(self, packet: Any, sequence: int, field: str, text: str) -> int:
         key = (sequence, field, text)
         if key not in self.interned:
-            self.interned[key] = len(self.interned) + 1
+            self.last_id += 1  # of all sequences: what one forgets frees no id of another
+            self.interned[key] = self.last_id
             entry = getattr(packet.interned_data, field).add()
             entry.iid, entry.name = self.interned[key], text
         return self.interned[key]

@@ -196,6 +196,21 @@ static int compare_perfetto_halves(const void *a, const void *b, void *argument)
     return left->order < right->order ? -1 : left->order > right->order;
 }
 
+/* Whether all begins of the file stand before all its ends, so that no end stands where it
+ * happened, on tracks with an order of time, too: of two slices one after another, both begins go
+ * first. */
+static bool file_begins_first(const struct perfetto_reading *reading)
+{
+    bool has_end = false;
+
+    for (size_t i = 0; i < reading->half_count; i++) {
+        if (reading->halves[i].slice != NO_SLICE && has_end)
+            return false;
+        has_end |= reading->halves[i].slice == NO_SLICE;
+    }
+    return true;
+}
+
 /* By track, and there in the order of the file: each half is put behind those of its track that
  * stand before it. Most writers go forward in time on each track, and nothing is left to sort then;
  * of a track whose times go back, halves are sorted by time. */
@@ -203,6 +218,7 @@ static void sort_halves(struct perfetto_reading *reading)
 {
     size_t *next = require_memory(calloc(reading->state.track_count + 1, sizeof *next));
     struct perfetto_half *sorted = large_array_new(reading->half_count * sizeof *sorted);
+    bool begins_first = file_begins_first(reading);
     size_t start = 0;
 
     for (size_t i = 0; i < reading->half_count; i++)
@@ -216,6 +232,7 @@ static void sort_halves(struct perfetto_reading *reading)
     for (size_t i = 0; i < reading->state.track_count; i++) {
         struct perfetto_track *track = &reading->state.tracks[i];
 
+        track->is_in_order &= !begins_first;
         if (!track->is_in_order)
             sort_large(&sorted[start], next[i] - start,
                        &(struct large_order){.element_bytes = sizeof *sorted,
