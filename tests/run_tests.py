@@ -163,6 +163,7 @@ GROUPS = [
         "formats",
         "properties: files of other recorders with a known ledger",
         script("tests/properties/recorder_formats.py", PROGRAM, "--real"),
+        script("tests/properties/recorder_folders.py", PROGRAM),
         "build",
     ),
     Group(

@@ -52,12 +52,10 @@ struct recorder_folders {
 void find_recorder_folders(struct recorder_folders *folders, const char *folder);
 void recorder_folders_clear(struct recorder_folders *folders);
 
-/* Whether the file `name` holds what the file `other` of its folder does, which is read in its
- * place: JAX's trace.json.gz beside the XSpace, rocprofv3's JSON beside its database, torch_npu's
- * trace_view.json beside its database. */
-bool is_other_form(const char *name, const char *other);
-
-/* Whether that may be so of any name beside `other`. */
-bool may_have_other_forms(const char *other);
+/* The names of the traces of a folder: of those that hold one recording in several forms (JAX's
+ * trace.json.gz beside the XSpace, rocprofv3's JSON beside its database, torch.profiler's JSON and
+ * Perfetto's packets, a file and what it was packed into) one is read. read_for[i] is its index,
+ * `i` itself where there is no other. */
+void find_other_forms(size_t *read_for, const char *const *names, size_t count);
 
 #endif

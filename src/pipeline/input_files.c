@@ -10,6 +10,8 @@
 #include "pipeline/file_content.h"
 #include "ranks/digest_file.h"
 #include "ranks/rank_layout.h"
+#include "readers/open_trace.h"
+#include "readers/sqlite/sqlite_input.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -178,6 +180,8 @@ static enum folder_file look_into(const char *path)
         return IS_UNREADABLE;
     if (digest_set_recognises(window.text, window.length))
         return IS_TRACE;
+    if (is_sqlite_head(window.text, window.length) && is_database_of_no_recorder(path))
+        return IS_OTHER;
     return is_trace_head(window.text, window.length) ? IS_TRACE : IS_OTHER;
 }
 
@@ -321,31 +325,30 @@ static bool add_newest_run(struct input_files *files, const char *folder)
 }
 
 /* Of the files from `first` on, which are of one folder, leaves one of each recording. One
- * recording may lie there in several forms (an export beside its source): each counts once.
- * Quadratic only in those names that may have other forms. */
+ * recording may lie there in several forms (an export beside its source): each counts once. */
 static void drop_other_forms(struct input_files *files, size_t first)
 {
-    size_t kept = first, whole_count = 0;
-    char **wholes = NULL; /* most folders hold none, and thousands of files */
+    size_t count = files->count - first, kept = first;
+    const char **names = require_memory(calloc(count + 1, sizeof *names));
+    size_t *read_for = require_memory(calloc(count + 1, sizeof *read_for));
 
-    for (size_t i = first; i < files->count; i++)
-        if (may_have_other_forms(path_name(files->files[i].path)))
-            ARRAY_ADD(wholes, whole_count, text_copy(path_name(files->files[i].path)));
-    for (size_t i = first; i < files->count; i++) {
-        bool is_other = false;
-
-        for (size_t k = 0; k < whole_count && !is_other; k++)
-            is_other = is_other_form(path_name(files->files[i].path), wholes[k]);
-        files->other_forms += is_other;
-        if (is_other)
-            free(files->files[i].path);
+    for (size_t i = 0; i < count; i++)
+        names[i] = path_name(files->files[first + i].path);
+    find_other_forms(read_for, names, count);
+    for (size_t i = 0; i < count; i++)
+        if (read_for[i] != i && files->other_forms++ == 0) {
+            snprintf(files->other_form, sizeof files->other_form, "%s", names[i]);
+            snprintf(files->form_read, sizeof files->form_read, "%s", names[read_for[i]]);
+        }
+    for (size_t i = 0; i < count; i++) {
+        if (read_for[i] == i)
+            files->files[kept++] = files->files[first + i];
         else
-            files->files[kept++] = files->files[i];
+            free(files->files[first + i].path);
     }
     files->count = kept;
-    for (size_t k = 0; k < whole_count; k++)
-        free(wholes[k]);
-    free(wholes);
+    free(read_for);
+    free(names);
 }
 
 /* Adds the traces right in the folder; false where it cannot be read. */
@@ -579,8 +582,9 @@ static void note_other_runs(struct results *results, const struct input_files *f
             results,
             (struct finding){.what = results_format(results,
                                                     "passed over: %s with what other files of the "
-                                                    "folder hold in another form",
-                                                    forms),
+                                                    "folder hold in another form ('%s' is read, "
+                                                    "not '%s')",
+                                                    forms, files->form_read, files->other_form),
                              .cost_ns = -1});
 }
 

@@ -23,8 +23,10 @@ struct input_files {
     size_t passed_over; /* files in folders that are no traces */
     size_t folders_passed_over;
     char first_passed_over[256]; /* the name of one of them */
-    size_t other_forms; /* files in folders that hold what another of the files does, too */
-    size_t older_runs;  /* profiles in folders of JAX's that are of other runs than the newest */
+    size_t other_forms;   /* files in folders that hold what another of the files does, too */
+    char other_form[256]; /* the name of one of these, and of the file that is read in its place */
+    char form_read[256];
+    size_t older_runs; /* profiles in folders of JAX's that are of other runs than the newest */
     char newest_run[256];
     int64_t bytes_in_all; /* -1: not known */
 };

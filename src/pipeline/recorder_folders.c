@@ -1,8 +1,10 @@
 /* Folders as other recorders lay them out, and recordings that lie there in several forms. */
 #include "base/core/array.h"
 #include "base/core/attributes.h"
+#include "base/core/string_pool.h"
 #include "base/io/folders.h"
 #include "base/text/owned_text.h"
+#include "base/text/prefix.h"
 #include "pipeline/file_content.h"
 
 #include <ctype.h>
@@ -27,6 +29,8 @@ static const struct folder_layout layouts[] = {
     {"ASCEND_PROFILER_OUTPUT/trace_view.json*", NULL, false},
     {"*_ascend_pt/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler*.db", NULL, false},
     {"*_ascend_pt/ASCEND_PROFILER_OUTPUT/trace_view.json*", NULL, false},
+    {"mindstudio_profiler_output/msprof_*.json*", NULL, false},
+    {"PROF_*/mindstudio_profiler_output/msprof_*.json*", NULL, false},
 };
 
 /* Each folder once; `found` is sorted. Sorted paths bring files of a folder together, so that
@@ -113,57 +117,131 @@ void recorder_folders_clear(struct recorder_folders *folders)
     *folders = (struct recorder_folders){.count = 0};
 }
 
-/* A file whose name ends so (is so, where `start` is given) holds what the one that begins with
- * `start` and ends with `read` does; without a `start` what stands before the ends is the same. */
+/* A file whose name ends with `end` holds what the one that ends with `read` does: where the names
+ * begin so, or, without beginnings, with the same text. Packed or not is no part of the ends. */
 struct other_form {
     const char *end;
     const char *read;
     const char *start;
+    const char *read_start;
 };
 
 /* The same recording in two forms: the one that is read tells more, and both together would
  * count it twice. */
 static const struct other_form other_forms[] = {
-    {".trace.json.gz", ".xplane.pb", NULL},
-    {".trace.json", ".xplane.pb", NULL},
-    {"perfetto_trace.json.gz", ".xplane.pb", ""},
-    {"_results.json", "_results.db", NULL},
-    {"_results.pftrace", "_results.db", NULL},
-    {"_results.pftrace", "_results.json", NULL},
-    {"trace_view.json", ".db", "ascend_pytorch_profiler"},
+    {".trace.json", ".xplane.pb", NULL, NULL},
+    {"perfetto_trace.json", ".xplane.pb", "perfetto_trace", ""},
+    {"_results.json", "_results.db", NULL, NULL},
+    {"_results.pftrace", "_results.db", NULL, NULL},
+    {".pftrace", ".json", NULL, NULL},
+    {".pftrace", ".pt.trace.json", NULL, NULL},
+    {".perfetto-trace", ".json", NULL, NULL},
+    {".perfetto-trace", ".pt.trace.json", NULL, NULL},
+    {"trace_view.json", ".db", "trace_view", "ascend_pytorch_profiler"},
+    {".json", ".db", "msprof_", "msprof_"},
 };
+enum { FORM_COUNT = sizeof other_forms / sizeof *other_forms };
+
+static const char *const packed_ends[] = {"", ".gz", ".zst"};
+enum { PACKED_COUNT = sizeof packed_ends / sizeof *packed_ends };
 
 /* How long the name is before `end`; SIZE_MAX where it does not end so. */
-static size_t length_before(const char *name, const char *end)
+static size_t length_before(const char *name, size_t length, const char *end)
 {
-    size_t length = strlen(name), end_length = strlen(end);
+    size_t end_length = strlen(end);
 
-    return length >= end_length && strcmp(name + length - end_length, end) == 0
+    return length >= end_length && memcmp(name + length - end_length, end, end_length) == 0
                ? length - end_length
                : SIZE_MAX;
 }
 
-/* Two rules: the same beginning (host.trace.json.gz beside host.xplane.pb), or a fixed name
- * that every recording of the folder shares (perfetto_trace.json.gz). */
-bool is_other_form(const char *name, const char *other)
+static size_t unpacked_length(const char *name)
 {
-    for (size_t i = 0; i < sizeof other_forms / sizeof *other_forms; i++) {
-        const struct other_form *form = &other_forms[i];
-        size_t before = length_before(name, form->end), read = length_before(other, form->read);
+    size_t length = strlen(name);
 
-        if (before == SIZE_MAX || read == SIZE_MAX)
-            continue;
-        if (form->start ? before == 0 && strncmp(other, form->start, strlen(form->start)) == 0
-                        : before == read && strncmp(name, other, before) == 0)
-            return true;
-    }
-    return false;
+    for (size_t i = 1; i < PACKED_COUNT; i++)
+        if (length_before(name, length, packed_ends[i]) != SIZE_MAX)
+            return length_before(name, length, packed_ends[i]);
+    return length;
 }
 
-bool may_have_other_forms(const char *other)
+/* Names of a folder, by which others are found. */
+struct form_names {
+    struct string_pool pool;  /* name `i` has the id i + 1 */
+    size_t first[FORM_COUNT]; /* of a form with beginnings: what is read; SIZE_MAX: none is there */
+};
+
+static bool has_end(const char *name, const char *start, const char *end)
 {
-    for (size_t i = 0; i < sizeof other_forms / sizeof *other_forms; i++)
-        if (length_before(other, other_forms[i].read) != SIZE_MAX)
-            return true;
-    return false;
+    return has_prefix(name, start) && length_before(name, unpacked_length(name), end) != SIZE_MAX;
+}
+
+static void form_names_fill(struct form_names *known, const char *const *names, size_t count)
+{
+    string_pool_add(&known->pool, "", 0);
+    for (size_t f = 0; f < FORM_COUNT; f++)
+        known->first[f] = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        string_pool_add(&known->pool, names[i], strlen(names[i]));
+        for (size_t f = 0; f < FORM_COUNT; f++)
+            if (other_forms[f].start && known->first[f] == SIZE_MAX &&
+                has_end(names[i], other_forms[f].read_start, other_forms[f].read))
+                known->first[f] = i;
+    }
+}
+
+/* The first of `kinds` ways to pack "STEM END" that is there; SIZE_MAX: none. */
+static size_t find_name(const struct form_names *known, const char *stem, size_t length,
+                        const char *end, size_t kinds)
+{
+    uint32_t found = UINT32_MAX;
+
+    for (size_t i = 0; i < kinds && found == UINT32_MAX; i++) {
+        char *name = text_format("%.*s%s%s", (int)length, stem, end, packed_ends[i]);
+
+        found = string_pool_find(&known->pool, name, strlen(name));
+        free(name);
+    }
+    return found == UINT32_MAX ? SIZE_MAX : (size_t)found - 1;
+}
+
+/* What is read in place of `name`; SIZE_MAX: nothing else. */
+static size_t other_form_of(const struct form_names *known, const char *name)
+{
+    size_t length = unpacked_length(name), kinds = 0, found;
+
+    while (strcmp(name + length, packed_ends[kinds]) != 0)
+        kinds++;
+    found = find_name(known, name, length, "", kinds);
+    for (size_t f = 0; f < FORM_COUNT && found == SIZE_MAX; f++) {
+        const struct other_form *form = &other_forms[f];
+        size_t stem = length_before(name, length, form->end);
+
+        if (stem == SIZE_MAX)
+            continue;
+        if (!form->start)
+            found = find_name(known, name, stem, form->read, PACKED_COUNT);
+        else if (has_prefix(name, form->start))
+            found = known->first[f];
+    }
+    return found;
+}
+
+/* What is read in place of a file may itself give way to another: to the end of that chain, which
+ * has one, as no form of the list leads back. */
+void find_other_forms(size_t *read_for, const char *const *names, size_t count)
+{
+    struct form_names known = {0};
+
+    form_names_fill(&known, names, count);
+    for (size_t i = 0; i < count; i++) {
+        size_t other = other_form_of(&known, names[i]);
+
+        read_for[i] = i;
+        while (other != SIZE_MAX) {
+            read_for[i] = other;
+            other = other_form_of(&known, names[other]);
+        }
+    }
+    string_pool_clear(&known.pool);
 }

@@ -4,6 +4,8 @@
 #include "base/io/input_stream.h"
 #include "base/text/owned_text.h"
 #include "base/text/utf8.h"
+#include "readers/nsys/nsys_database.h"
+#include "readers/sqlite/sqlite_input.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -212,6 +214,24 @@ static const struct reader *find_reader(const struct input_stream *input, struct
             return readers[i];
     }
     return NULL;
+}
+
+/* Nsight Systems' reader takes any database, so as to say what is wrong with it. */
+bool is_database_of_no_recorder(const char *path)
+{
+    SCOPED(sqlite_input) database = {0};
+    SCOPED(input_stream) input = {0};
+    struct input_window head;
+
+    if (!input_stream_open(&input, path, false, NULL) ||
+        !sqlite_input_open(&database, path, NULL) || database.missing_bytes > 0)
+        return false;
+    head = input_stream_peek(&input);
+    for (size_t i = 0; readers[i]; i++)
+        if (readers[i]->recognises_file && readers[i]->recognises(head.text, head.length) &&
+            readers[i]->recognises_file(&input))
+            return false;
+    return !is_of_nsight_systems(&database) && !database.damage[0];
 }
 
 /* A database that was rewritten as text has a reader that knows its head; the test comes

@@ -32,6 +32,10 @@ void trace_source_clear(struct trace_source *source);
 MUST_USE bool open_trace_part(struct trace *trace, const struct trace_source *source,
                               const struct read_options *options, struct error *error);
 
+/* An SQLite database, whole and without damage, that no reader knows: recorders, and other
+ * programs, put such beside traces. */
+bool is_database_of_no_recorder(const char *path);
+
 /* NULL-terminated, for help texts. */
 const struct reader *const *all_readers(void);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Any one will do: which tables there are depends on what was recorded and on the version. */
-static bool is_of_nsight_systems(struct nsys_database *database)
+bool is_of_nsight_systems(struct sqlite_input *database)
 {
     static const char *const marks[] = {"META_DATA_EXPORT",
                                         "EXPORT_META_DATA",
@@ -16,7 +16,7 @@ static bool is_of_nsight_systems(struct nsys_database *database)
                                         "TARGET_INFO_SYSTEM_ENV"};
 
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        if (sqlite_has_table(&database->file, marks[i]))
+        if (sqlite_has_table(database, marks[i]))
             return true;
     }
     return false;
@@ -81,7 +81,7 @@ bool nsys_database_open(struct nsys_database *database, const char *path, const 
 
     if (!sqlite_input_open(&database->file, path, error))
         return false;
-    if (!is_of_nsight_systems(database)) {
+    if (!is_of_nsight_systems(&database->file)) {
         sqlite_name_tables(&database->file, tables, sizeof tables);
         nsys_database_clear(database);
         return error_set(error, ERROR_INPUT,

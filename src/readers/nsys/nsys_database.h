@@ -20,6 +20,8 @@ struct nsys_database {
     struct hash_map string_ids; /* id in StringIds: id in `strings` */
 };
 
+bool is_of_nsight_systems(struct sqlite_input *database);
+
 /* As sqlite_input_open; an error, too, where it is not one of Nsight Systems: then `others` tells
  * whose databases would be read, too (", rocprofv3 ('rocpd_...')"; NULL: none). */
 MUST_USE bool nsys_database_open(struct nsys_database *database, const char *path,
