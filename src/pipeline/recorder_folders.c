@@ -191,8 +191,8 @@ static void form_names_fill(struct form_names *known, const char *const *names, 
 }
 
 /* The first of `kinds` ways to pack "STEM END" that is there; SIZE_MAX: none. */
-static size_t find_name(const struct form_names *known, const char *stem, size_t length,
-                        const char *end, size_t kinds)
+static size_t find_packed(const struct form_names *known, const char *stem, size_t length,
+                          const char *end, size_t kinds)
 {
     uint32_t found = UINT32_MAX;
 
@@ -212,7 +212,7 @@ static size_t other_form_of(const struct form_names *known, const char *name)
 
     while (strcmp(name + length, packed_ends[kinds]) != 0)
         kinds++;
-    found = find_name(known, name, length, "", kinds);
+    found = find_packed(known, name, length, "", kinds);
     for (size_t f = 0; f < FORM_COUNT && found == SIZE_MAX; f++) {
         const struct other_form *form = &other_forms[f];
         size_t stem = length_before(name, length, form->end);
@@ -220,7 +220,7 @@ static size_t other_form_of(const struct form_names *known, const char *name)
         if (stem == SIZE_MAX)
             continue;
         if (!form->start)
-            found = find_name(known, name, stem, form->read, PACKED_COUNT);
+            found = find_packed(known, name, stem, form->read, PACKED_COUNT);
         else if (has_prefix(name, form->start))
             found = known->first[f];
     }
