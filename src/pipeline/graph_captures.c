@@ -210,24 +210,26 @@ static void note_unread(struct results *results, const struct error *error)
 static void note_none_fits(struct results *results, const struct trace *trace, size_t given)
 {
     const struct graph_replays *graphs = trace->graphs;
-    const char *what;
+    const char *files = given == 1 ? "the file" : "the files";
+    struct finding finding = {.cost_ns = -1, .is_warning = true};
 
     if (graphs->fate_ns[GRAPH_ATTRIBUTED] + graphs->fate_ns[GRAPH_WITHOUT_PLACE] > 0)
         return;
     if (graphs->captured_graphs == 0)
-        what = "nothing is captured in %s that --capture names: its recording has to begin before "
-               "the graph is captured and to end after it";
+        finding.what = results_format(results,
+                                      "nothing is captured in %s that --capture names: its "
+                                      "recording has to begin before the graph is captured and to "
+                                      "end after it",
+                                      files);
     else if (graphs->fate_ns[GRAPH_NO_MATCH] < graphs->kernel_ns)
         return;
     else
-        what =
-            "no graph captured in %s that --capture names has the kernels of this trace in their "
-            "order: a capture of the same program with the same batch sizes would";
-    results_add_problem(
-        results, (struct finding){
-                     .what = results_format(results, what, given == 1 ? "the file" : "the files"),
-                     .cost_ns = -1,
-                     .is_warning = true});
+        finding.what = results_format(results,
+                                      "no graph captured in %s that --capture names has the "
+                                      "kernels of this trace in their order: a capture of the same "
+                                      "program with the same batch sizes would",
+                                      files);
+    results_add_problem(results, finding);
 }
 
 /* Graphs launch many kernels by one call, which the trace does not name one by one; a trace of

@@ -210,7 +210,7 @@ static size_t other_form_of(const struct form_names *known, const char *name)
 {
     size_t length = unpacked_length(name), kinds = 0, found;
 
-    while (strcmp(name + length, packed_ends[kinds]) != 0)
+    while (kinds < PACKED_COUNT - 1 && strcmp(name + length, packed_ends[kinds]) != 0)
         kinds++;
     found = find_packed(known, name, length, "", kinds);
     for (size_t f = 0; f < FORM_COUNT && found == SIZE_MAX; f++) {
