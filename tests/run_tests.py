@@ -60,11 +60,12 @@ def attach(log: Path) -> Counts:
     """With --long hundreds of cycles in place of a few, either side killed at each call, and the instructions of a step."""
     flags = [word for word in ("--long",) if word in sys.argv]
     counts = script("tests/python/test_attach.py", PROGRAM)(log)
+    counts = counts.plus(script("tests/python/test_attach_refused.py", PROGRAM)(log))
     counts = counts.plus(script("tests/python/test_triggers.py", PROGRAM, *flags)(log))
     counts = counts.plus(script("tests/python/test_live_ranks.py", PROGRAM, *flags)(log))
     if flags:
-        words = ("--cycles", "300", "--count")
-        counts = counts.plus(script("tests/python/attach_cycles.py", PROGRAM, *words)(log))
+        for words in ("--cycles=300", "--count"):
+            counts = counts.plus(script("tests/python/attach_cycles.py", PROGRAM, words)(log))
     return counts.plus(script("tests/python/test_attach_inside.py", PROGRAM, *flags)(log))
 
 

@@ -33,6 +33,12 @@ def find_python() -> str | None:
     return None
 
 
+def can_unshare(*flags: str) -> bool:
+    """Namespaces of its own, as a container has them."""
+    words = ["unshare", *flags, "true"]
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
 def free_port() -> str:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))

@@ -2,6 +2,7 @@
 #include "base/io/processes.h"
 #include "base/io/whole_file.h"
 #include "live/attach/attachment.h"
+#include "live/inject/tracing.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -176,8 +177,12 @@ static void drop_launchers(struct attachment *attachment, struct arena *arena)
 /* The reason that fits best: a worker was named, a job has no process, or what was named has
  * no PyTorch below it. */
 static bool none_found(const struct attachment *attachment, const struct attach_named *named,
-                       struct error *error)
+                       const struct process_list *list, struct error *error)
 {
+    for (size_t i = 0; i < list->named; i++) {
+        if (process_is_hidden(list->pids[i]) && !tracing_is_allowed(list->pids[i], error))
+            return false;
+    }
     if (attachment->worker_count)
         return error_set(error, ERROR_NO_DATA,
                          "process %s is a worker of a data loader, which trains nothing: name the "
@@ -225,7 +230,7 @@ bool attachment_find(struct attachment *attachment, struct arena *arena,
     for (size_t i = 0; i < list.count; i++)
         consider_process(attachment, arena, &list, i);
     drop_launchers(attachment, arena);
-    return attachment->count > 0 || none_found(attachment, named, error);
+    return attachment->count > 0 || none_found(attachment, named, &list, error);
 }
 
 /* All must listen, as traces of one job come by one way or not at all. */

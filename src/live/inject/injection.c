@@ -158,6 +158,8 @@ static bool read_libc(struct python_target *target, struct arena *arena,
 static bool not_found(const struct python_target *target, const char *gone, bool is_pypy,
                       struct error *error)
 {
+    if (!tracing_is_allowed(target->pid, error))
+        return false; /* nor could its files be looked into */
     if (gone)
         return error_set(error, ERROR_NO_DATA,
                          "process %ld runs '%s', which has been replaced or removed since (an "

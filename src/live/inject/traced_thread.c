@@ -81,6 +81,18 @@ static bool is_in_other_user_namespace(long pid)
            own.st_ino != other.st_ino;
 }
 
+bool process_is_hidden(long pid)
+{
+    char path[64];
+    int file;
+
+    snprintf(path, sizeof path, "/proc/%ld/maps", pid);
+    file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file >= 0)
+        close(file);
+    return file < 0 && (errno == EACCES || errno == EPERM);
+}
+
 /* Everything that can be the reason is asked, as ptrace itself says EPERM for all of them. */
 static struct ptrace_facts gather_facts(long pid, int problem)
 {
@@ -100,6 +112,7 @@ static struct ptrace_facts gather_facts(long pid, int problem)
     facts.is_capable = (own >> TRACE_CAPABILITY) & 1;
     facts.has_more = (capabilities_of(pid, "CapPrm") & ~own) != 0;
     facts.is_elsewhere = is_in_other_user_namespace(pid);
+    facts.is_hidden = process_is_hidden(pid);
     snprintf(path, sizeof path, "/proc/%ld", pid);
     facts.is_other = stat(path, &about) == 0 && about.st_uid != geteuid();
     return facts;
@@ -144,7 +157,7 @@ bool tell_ptrace_facts(const struct ptrace_facts *facts, struct error *error)
                          "process %ld belongs to another user: attach as the user who started it",
                          facts->pid);
     /* Level 3 forbids it to all, a capable process included; the levels below only to others. */
-    if (facts->scope > 0 && (facts->scope == 3 || !facts->is_capable))
+    if (facts->scope > 0 && !facts->is_hidden && (facts->scope == 3 || !facts->is_capable))
         return tell_scope(facts, error);
     if (facts->is_elsewhere && !facts->is_capable)
         return error_set(error, ERROR_FAILURE,
@@ -158,7 +171,7 @@ bool tell_ptrace_facts(const struct ptrace_facts *facts, struct error *error)
                          "SYS_PTRACE)" OTHERWISE,
                          facts->pid);
     /* A filter refuses the call itself, so that even a capable process does not get further. */
-    if (facts->has_seccomp)
+    if (facts->has_seccomp && !facts->is_hidden)
         return error_set(error, ERROR_FAILURE,
                          "the filter of system calls that this process runs under (seccomp, a "
                          "container's) forbids ptrace: start the container with --cap-add "
@@ -183,6 +196,20 @@ static bool tell_ptrace_refused(long pid, int problem, struct error *error)
     struct ptrace_facts facts = gather_facts(pid, problem);
 
     return tell_ptrace_facts(&facts, error);
+}
+
+/* Its memory is opened for that: the system asks for the same right as for ptrace. */
+bool tracing_is_allowed(long pid, struct error *error)
+{
+    char path[64];
+    int memory;
+
+    snprintf(path, sizeof path, "/proc/%ld/mem", pid);
+    memory = open(path, O_RDWR | O_CLOEXEC);
+    if (memory < 0)
+        return tell_ptrace_refused(pid, errno, error);
+    close(memory);
+    return true;
 }
 
 /* ---- traced thread --------------------------------------------------------------------------- */

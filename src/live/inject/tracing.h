@@ -129,10 +129,18 @@ struct ptrace_facts {
     bool has_ended;    /* or waits to be waited for */
     bool is_capable;   /* this process has CAP_SYS_PTRACE */
     bool is_other;     /* the process is another user's */
+    bool is_hidden;    /* not even its list of mapped files may be read: Yama forbids no reading */
     bool has_more;     /* the process has capabilities that this one lacks */
     bool has_seccomp;  /* this process runs under a filter of system calls, as in a container */
     bool is_elsewhere; /* the process is in another user namespace: a container's */
 };
+
+/* Whether the process may be traced, and so its memory and files be looked at, without doing so.
+ * ERROR_FAILURE as below where not. */
+MUST_USE bool tracing_is_allowed(long pid, struct error *error);
+
+/* Whether the system hides from this process what that one has mapped. */
+bool process_is_hidden(long pid);
 
 /* Sets ERROR_FAILURE with one reason and what to do. Always false. */
 bool tell_ptrace_facts(const struct ptrace_facts *facts, struct error *error);

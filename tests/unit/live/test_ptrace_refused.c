@@ -35,6 +35,9 @@ static void each_setting_is_named(void **state)
     expect((struct ptrace_facts){.scope = 0, .has_more = true}, "capabilities that this one lacks");
     expect((struct ptrace_facts){.scope = 0, .is_elsewhere = true}, "another user namespace");
     expect((struct ptrace_facts){.scope = 0, .has_seccomp = true}, "seccomp");
+    expect((struct ptrace_facts){.scope = 1, .is_hidden = true}, "not dumpable");
+    expect((struct ptrace_facts){.has_seccomp = true, .is_hidden = true}, "not dumpable");
+    expect((struct ptrace_facts){.scope = 1, .has_more = true, .is_hidden = true}, "capabilities");
     expect((struct ptrace_facts){.scope = 1, .is_other = true}, "belongs to another user");
     expect((struct ptrace_facts){.scope = 1, .tracer = 12}, "traced by process 12 already");
     expect((struct ptrace_facts){.scope = 1, .has_ended = true}, "process 4711 has ended");
