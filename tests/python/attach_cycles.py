@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Attaches to one training again and again: attach_cycles.py PROGRAM [--cycles N] [--seconds S] [--count] [--write] [PYTHON...]
+"""Attaches to one training again and again: attach_cycles.py PROGRAM [--cycles N] [--seconds S | --count] [--write] [PYTHON...]
 
 PYTHON is a command: of a virtual environment, or "chroot ROOT python3". Prints a row of docs/how-to/attach.md for each: whether the losses
 are those of a training that nobody attached to, to the bit, what was left in it, and how long an attachment took. After S seconds no more
-are begun. With --count the instructions of two steps are counted before and after, one by one, which takes minutes. --write puts the rows
-into that page.
+are begun. With --count the instructions of five steps of a small training are counted before and after three attachments, one by one, and
+beside them those of a training that nobody attaches to, which takes minutes. --write puts the rows into that page.
 """
 
 import argparse
@@ -24,15 +24,22 @@ from recorded_runs import find_python
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs" / "how-to" / "attach.md"
-BEGIN, END = "<!-- table of attachments -->\n", "<!-- end of the table -->\n"
+CYCLES_BEGIN = "<!-- table of attachments -->\n"
+COUNT_BEGIN = "<!-- table of instructions -->\n"
+END = "<!-- end of the table -->\n"
 TRAINING = (HERE / "attached_training.py").read_text()
 OPTIONS = (["--steps", "2"], ["--steps", "1", "--memory"], ["--steps", "1", "--stacks"])
 WARM = 20  # attachments until allocators and caches have what they keep
 HEAD = (
     "| Python | torch | attached | failed | losses | left | more threads, files, memory "
-    "| command: median, longest | instructions of a step: before, after |\n"
-    "|---|---|---:|---:|---|---|---|---|---|\n"
+    "| command: median, longest |\n"
+    "|---|---|---:|---:|---|---|---|---|\n"
 )
+COUNT_HEAD = (
+    "| Python | torch | before | after three attachments | median | another training then: before | after | median |\n"
+    "|---|---|---|---|---:|---|---|---:|\n"
+)
+COUNTED = 5  # steps
 VERSIONS = "import platform, torch; print(platform.python_version(), '|', torch.__version__)"
 
 
@@ -96,6 +103,8 @@ class Cycles:
         traces = list(output.glob("*/*/traces/rank*/*.pt.trace.json.gz"))
         if done.returncode or len(traces) != 1:
             self.failures.append(f"{done.returncode}, {len(traces)} traces: {done.stderr.strip()}")
+        elif self.seconds[-1] > 15:
+            print(f"{self.seconds[-1]:.1f} s:", done.stderr.strip(), file=sys.stderr, flush=True)
         shutil.rmtree(output, ignore_errors=True)
 
     def run(self, training: Training, count: int) -> str:
@@ -112,30 +121,51 @@ class Cycles:
                 at_first, resident = training.stands(), training.resident_mib()
         at_end = training.stands()
         more = [end - first for first, end in zip(at_first, at_end, strict=True)]
-        return f"{more[0]}, {more[1]}, {training.resident_mib() - resident:.0f} MiB"
+        return f"{more[0]}, {more[1]}, {round(training.resident_mib() - resident)} MiB"
 
 
 def count_instructions(counter: Path, training: Training) -> list[int]:
-    """Of whole steps, each one executed alone."""
-    words = [str(counter), str(training.pid), "2"]
+    """Of whole steps of the main thread, each instruction executed alone."""
+    words = [str(counter), str(training.pid), str(COUNTED)]
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=3600)
     return [int(word) for word in done.stdout.split()]
 
 
-def instructions_of(program: str, python: list[str], folder: Path) -> str:
-    """Of the step with the fewest, before the first attachment and behind the last."""
+def instructions_of(program: str, python: list[str], folder: Path) -> list[list[int]]:
+    """Before the first attachment and behind the last, and at the same times of a training that nobody attaches to."""
     counter = folder / "count_instructions"
     subprocess.run(["cc", "-O2", "-o", counter, HERE / "count_instructions.c"], check=True)
     cycles = Cycles(program, folder)
-    training = Training(python, COUNTED="1", PYTHONHASHSEED="0", SLEEP="0.002")
+    fixed = ["setarch", "-R", *python]  # addresses decide where a dictionary looks first
+    pair = [Training(fixed, COUNTED="1", PYTHONHASHSEED="0", SLEEP="0.002") for _ in range(2)]
     time.sleep(2)  # each line has been specialized by then
-    before = count_instructions(counter, training)
+    before = [count_instructions(counter, training) for training in pair]
     for options in OPTIONS:
-        cycles.attach(training.pid, options)
-    after = count_instructions(counter, training)
-    training.end()
-    assert not cycles.failures, cycles.failures
-    return f"{min(before):,} and {min(after):,}"
+        cycles.attach(pair[0].pid, options)
+    time.sleep(2)
+    after = [count_instructions(counter, training) for training in pair]
+    left = [training.end()["left"] for training in pair]
+    assert not cycles.failures and left == [{}, {}], (cycles.failures, left)
+    return [before[0], after[0], before[1], after[1]]
+
+
+def count_row(asked: argparse.Namespace, python: list[str], rows: list[str]) -> bool:
+    """Whether the median has grown by no more than half a percent above what the other's has."""
+    with tempfile.TemporaryDirectory(prefix="fla-") as name:
+        counted = instructions_of(asked.program, python, Path(name))
+    medians = [statistics.median(counts) for counts in counted]
+    more = [medians[k + 1] / medians[k] - 1 for k in (0, 2)]
+    cells = [f"{min(counts):,} to {max(counts):,}" for counts in counted]
+    rows.append(
+        f"| {versions_of(python)} | {cells[0]} | {cells[1]} | {more[0]:+.2%} | {cells[2]} | {cells[3]} | {more[1]:+.2%} |\n"
+    )
+    print(rows[-1], end="", flush=True)
+    return more[0] - more[1] < 0.005
+
+
+def versions_of(python: list[str]) -> str:
+    words = [*python, "-c", VERSIONS]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def show_row(asked: argparse.Namespace, python: list[str], rows: list[str]) -> bool:
@@ -148,13 +178,10 @@ def show_row(asked: argparse.Namespace, python: list[str], rows: list[str]) -> b
         alone = Training(python, STEPS=str(words.get("step", 1)), SLEEP="0").end()
         is_equal = words.get("digest") == alone["digest"]
         left = words.get("left", "its end")
-        counted = instructions_of(asked.program, python, Path(name)) if asked.count else ""
-    versions = subprocess.run([*python, "-c", VERSIONS], capture_output=True, text=True, check=True)
     rows.append(
-        f"| {versions.stdout.strip()} | {len(cycles.seconds)} | {len(cycles.failures)} "
+        f"| {versions_of(python)} | {len(cycles.seconds)} | {len(cycles.failures)} "
         f"| {words.get('step')} steps, {'equal' if is_equal else 'DIFFERENT'} | {left or 'nothing'} "
-        f"| {grown} | {statistics.median(cycles.seconds):.2f} s, {max(cycles.seconds):.2f} s "
-        f"| {counted or 'not counted'} |\n"
+        f"| {grown} | {statistics.median(cycles.seconds):.2f} s, {max(cycles.seconds):.2f} s |\n"
     )
     print(rows[-1], end="", flush=True)
     for failure in cycles.failures[:5]:
@@ -164,12 +191,22 @@ def show_row(asked: argparse.Namespace, python: list[str], rows: list[str]) -> b
     return is_equal and not left and not cycles.failures
 
 
-def write_rows(rows: list[str]) -> None:
-    before, begin, rest = PAGE.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
+def row_key(row: str) -> list[list[int]]:
+    """Python and torch, by their numbers."""
+    cells = [cell.strip().partition("+")[0] for cell in row.split("|")[1:3]]
+    return [[int(part) for part in cell.split(".") if part.isdigit()] for cell in cells]
+
+
+def write_rows(begins: str, head: str, rows: list[str]) -> None:
+    """In place of those of the same versions; others stay."""
+    before, begin, rest = PAGE.read_text().partition(begins)
+    table, end, after = rest.partition(END)
     if not begin or not end:
         sys.exit(f"{PAGE}: no place for the table")
-    PAGE.write_text(f"{before}{BEGIN}{HEAD}{''.join(sorted(rows))}{END}{after}")
+    table_rows = [line + "\n" for line in table.splitlines()[2:]] + rows
+    by_versions = {str(row_key(row)): row for row in table_rows}
+    in_order = "".join(sorted(by_versions.values(), key=row_key))
+    PAGE.write_text(f"{before}{begin}{head}{in_order}{END}{after}")
 
 
 def main() -> None:
@@ -182,11 +219,15 @@ def main() -> None:
     parser.add_argument("pythons", nargs="*")
     asked = parser.parse_intermixed_args()
     pythons = asked.pythons or [p for p in [find_python()] if p]
-    print(HEAD, end="", flush=True)
+    begin, head = (COUNT_BEGIN, COUNT_HEAD) if asked.count else (CYCLES_BEGIN, HEAD)
+    print(head, end="", flush=True)
     rows: list[str] = []
-    passed = [show_row(asked, python.split(), rows) for python in pythons]
-    if asked.write:
-        write_rows(rows)
+    passed = []
+    for python in pythons:
+        show = count_row if asked.count else show_row
+        passed.append(show(asked, python.split(), rows))
+        if asked.write:
+            write_rows(begin, head, rows[-1:])
     print(f"{sum(passed)} passed, {len(passed) - sum(passed)} failed, 0 skipped")
     sys.exit(0 if all(passed) else 1)
 

@@ -11,12 +11,16 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
+import types
 
 import torch
 
 
 def make_model() -> torch.nn.Module:
+    if os.environ.get("COUNTED"):  # one instruction after another: few of them
+        return torch.nn.Linear(4, 4)
     model: torch.nn.Module = torch.nn.Sequential(
         torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 64)
     )
@@ -29,13 +33,17 @@ def make_model() -> torch.nn.Module:
 
 
 def batches() -> "torch.utils.data.DataLoader[tuple[torch.Tensor, ...]]":
+    if os.environ.get("COUNTED"):
+        return [(torch.ones(1, 4),)] * 20  # type: ignore[return-value]
     data = torch.utils.data.TensorDataset(torch.randn(640, 64))
     workers = int(os.environ.get("WORKERS", "0"))
     return torch.utils.data.DataLoader(data, batch_size=32, num_workers=workers)
 
 
-def what_stands() -> dict[str, object]:
-    """All that an attached recorder could leave behind."""
+def what_stands(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, object]:
+    """All that an attached recorder could leave behind. A compiled step would be compiled anew."""
+    is_traced = not os.environ.get("COMPILED") and not os.environ.get("COUNTED")
+    step = instructions_of_a_step(model, optimizer) if is_traced else ""
     gc.collect()
     optimizers = sys.modules["torch.optim.optimizer"]
     return {
@@ -58,7 +66,37 @@ def what_stands() -> dict[str, object]:
         "backward": torch.autograd._engine_run_backward.__module__,
         "call": hash(torch.nn.Module._wrapped_call_impl.__code__.co_consts),
         "path": sys.path,
+        "step": step,
+        "profiler": torch.autograd.profiler._is_profiler_enabled,
+        "threads": sorted(thread.name for thread in threading.enumerate()),
     }
+
+
+def instructions_of_a_step(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> str:
+    """Of Python: each one that a step runs, in whose code. A hook, a wrapper or other code that is left there shows in it."""
+    seen = hashlib.sha256()
+    count = 0
+
+    def note(frame: types.FrameType, event: str, _: object) -> object:
+        nonlocal count
+        frame.f_trace_opcodes = True
+        frame.f_trace_lines = False
+        if event == "opcode":
+            count += 1
+            code = frame.f_code
+            seen.update(f"{code.co_filename} {code.co_name} {frame.f_lasti}\n".encode())
+        return note
+
+    x = torch.ones(32, 64)
+    is_collected = gc.isenabled()
+    gc.disable()  # what it calls comes at any time
+    sys.settrace(note)  # type: ignore[arg-type]
+    (model(x) - x).square().mean().backward()
+    optimizer.step()
+    sys.settrace(None)
+    if is_collected:
+        gc.enable()
+    return f"{count} instructions, {seen.hexdigest()}"
 
 
 def give_memory_back(*_: object) -> None:
@@ -97,14 +135,14 @@ def main() -> None:
             if os.environ.get("COUNTED"):
                 os.kill(os.getpid(), signal.SIGUSR1)
             if step == 3:
-                at_start = what_stands()
+                at_start = what_stands(model, optimizer)
                 os.write(1, b"begins\n")
             time.sleep(0.5 if step in slow else sleep)
             if step == stop_at:
                 break
         if not stop_at and select.select([0], [], [], 0)[0]:
             break
-    at_end = what_stands()
+    at_end = what_stands(model, optimizer)
     os.write(
         1,
         json.dumps(

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from count_line import run_and_count
-from recorded_runs import find_python
+from recorded_runs import can_unshare, find_python, free_port
 
 LONG = "--long" in sys.argv
 if LONG:
@@ -40,6 +40,23 @@ os.write(1, b"ready\\n")
 exec(sys.argv[2])
 os.write(1, b"over\\n")
 time.sleep(60)
+"""
+
+
+SRUN = """#!/bin/sh
+while [ "$1" != "${1#-}" ]; do
+    case "$1" in --ntasks-per-node) shift ;; esac
+    shift
+done
+for node in $NODES; do
+    nsenter -t "$node" -m -p "$@" &
+    all="$all $!"
+done
+status=0
+for one in $all; do
+    wait "$one" || status=$?
+done
+exit $status
 """
 
 
@@ -209,11 +226,17 @@ class InsideTest(unittest.TestCase):
 
 def can_chroot() -> bool:
     """Mounts of its own need a root of the file system that is a mount: that of a chroot is none."""
-    words = ["unshare", "-m", "true"]
-    return (
-        os.geteuid() == 0
-        and subprocess.run(words, capture_output=True, check=False).returncode == 0
-    )
+    return os.geteuid() == 0 and can_unshare("-m")
+
+
+WINDOWS = (["--steps", "100"], ["--on", "step_time>1.01*median", "--steps", "100"], ["--watch"])
+
+
+def phases(*delays: float) -> "list[tuple[list[str], float]]":
+    """Kinds of windows, and how long after their begin something happens: each kind and each time at least once, with --long all of both."""
+    if LONG:
+        return [(options, delay) for options in WINDOWS for delay in delays]
+    return [(WINDOWS[k % len(WINDOWS)], delay) for k, delay in enumerate(delays)]
 
 
 def left_folders() -> set[str]:
@@ -287,8 +310,9 @@ class TrainingTest(InsideTest):
 
     def test_all_ranks_of_a_launcher_record_the_same_steps(self) -> None:
         launcher = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-        job = self.training(*launcher, begins=2, STEPS="1500", SLEEP="0.005")
-        done = self.attach("--steps", 3, "--no-report", job.pid)
+        name = f"job {os.getpid()}"
+        job = self.training(*launcher, begins=2, STEPS="1500", SLEEP="0.005", FLOPLEDGER_JOB=name)
+        done = self.attach("--steps", 3, "--no-report", "--job", name)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(self.traces()), 2, done.stderr)
         ends = []
@@ -308,6 +332,34 @@ class TrainingTest(InsideTest):
             sorted(w["digest"] for w in words),
             sorted(json.loads(alone.line())["digest"] for _ in range(2)),
         )
+
+    @unittest.skipUnless(LONG, "takes a while: --long")
+    @unittest.skipUnless(can_unshare("-m", "-p", "-f"), "no other namespaces can be made here")
+    def test_srun_attaches_on_all_nodes(self) -> None:
+        """A node is what sees no processes but its own. What stands for srun has each of them run the command."""
+        srun = self.folder / "srun"
+        srun.write_text(SRUN)
+        srun.chmod(0o755)
+        node = ["unshare", "-m", "-p", "-f", "--mount-proc", "--kill-child", PYTHON]
+        shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
+        shared |= {"SLURM_JOB_ID": "4711", "STEPS": "1500", "SLEEP": "0.005"}
+        words = [*node, HERE / "attached_training.py"]
+        jobs = [Job(self, words, **shared, RANK=str(rank), LOCAL_RANK="0") for rank in range(2)]
+        self.assertEqual([job.line() for job in jobs], ["begins", "begins"])
+        nodes = [Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text() for job in jobs]
+        command = self.command("--no-report", "--steps", 3, "--job", "4711")
+        done = subprocess.run(
+            [srun, "--overlap", "--ntasks-per-node", "1", *command],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "NODES": " ".join(nodes)},
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        ranks = [path.parent.name.partition("_")[0] for path in self.traces()]
+        self.assertEqual(sorted(ranks), ["rank0", "rank1"])
+        self.assertEqual(len({path.parents[2] for path in self.traces()}), 2)  # a capture each
+        self.assertEqual([json.loads(job.line())["left"] for job in jobs], [{}, {}])
 
     def test_workers_of_a_data_loader_are_left_out(self) -> None:
         job = self.training(WORKERS="2")
@@ -329,10 +381,10 @@ class TrainingTest(InsideTest):
         shim = self.shim()
         before = left_folders()
         job = self.training()
+        rule = ("--on", "step_time>0.9*median")  # holds soon
         for call in range(1, KILLS + 1):
-            done = self.attach(
-                "--steps", 1, job.pid, LD_PRELOAD=str(shim), FLOPLEDGER_TEST_KILL=str(call)
-            )
+            words = (*(rule if call % 2 else ()), "--steps", "1", job.pid)
+            done = self.attach(*words, LD_PRELOAD=str(shim), FLOPLEDGER_TEST_KILL=str(call))
             self.assertIsNone(job.process.poll(), f"killed before call {call}")
             if done.returncode == 0:
                 break  # there are no more calls
@@ -347,11 +399,12 @@ class TrainingTest(InsideTest):
     def test_it_may_be_killed_while_it_records(self) -> None:
         before = left_folders()
         job = self.training(SLEEP="0.05")
-        for delay in (0.1, 0.3, 0.6, 1.0):
+        for options, delay in phases(0.1, 0.3, 0.6, 1.0):
             killed = subprocess.Popen(
-                self.command("--steps", 40, job.pid), stderr=subprocess.DEVNULL
+                self.command(*options, job.pid), stderr=subprocess.DEVNULL, start_new_session=True
             )
             time.sleep(delay)
+            self.assertIsNone(killed.poll(), options)
             killed.kill()
             killed.wait()
             end = time.monotonic() + 10
@@ -370,10 +423,10 @@ class TrainingTest(InsideTest):
 
     def test_the_program_may_be_killed_or_end(self) -> None:
         before = left_folders()
-        for delay in (0.05, 0.5, 1.0):
+        for options, delay in phases(0.05, 0.5, 1.0):
             job = self.training(SLEEP="0.05")
             attaching = subprocess.Popen(
-                self.command("--steps", 100, "--no-report", job.pid),
+                self.command(*options, "--no-report", job.pid),
                 stderr=subprocess.PIPE,
                 text=True,
             )
@@ -381,18 +434,18 @@ class TrainingTest(InsideTest):
             job.process.kill()
             job.process.wait()
             _, errors = attaching.communicate(timeout=60)
-            self.assertEqual(attaching.returncode, 4, errors)
-            self.assertRegex(errors, "has ended")
+            if (
+                "--watch" not in options or attaching.returncode
+            ):  # else steps were seen: they are kept
+                self.assertEqual(attaching.returncode, 4, errors)
+                self.assertRegex(errors, "has ended")
         job = self.training(STEPS="40", SLEEP="0.05")
         done = self.attach("--steps", 100, "--no-report", job.pid)
         self.assertEqual(done.returncode, 0, done.stderr)  # what came until then is kept
         self.assertEqual(len(self.traces()), 1)
         self.assertEqual(left_folders() - before, set())
 
-    @unittest.skipUnless(
-        subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0,
-        "no other mount namespace can be made here",
-    )
+    @unittest.skipUnless(can_unshare("-m"), "no other mount namespace can be made here")
     def test_a_process_that_sees_other_files_is_recorded(self) -> None:
         """As in a container: neither the recorder nor the folder of the capture is there."""
         hidden = PROGRAM.parent / "python"
