@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const attention_names[] = {"flash", "flash1", "unfused", NULL};
+static const char *const attention_names[] = {"flash", "flash1", "flash2", "unfused", NULL};
 
 static const char *const dispatcher_names[] = {"deepep", "alltoall", NULL};
 
@@ -87,13 +87,19 @@ static const struct option plan_options[] = {
         "zero", FIELD(model.zero), "STAGE", 0, 3,
         "what ZeRO or FSDP shards: 1 the optimizer, 2 gradients too, 3 weights too (default: "
         "0, nothing)"),
+    PLAN_NUMBER("shard-devices", shard_devices, 1 << 20,
+                "data ranks that share what ZeRO or FSDP shards, each such group the same (hybrid "
+                "sharding; default: all)"),
+    PLAN_POSITIVE("recompute-share", recomputed_share, "SHARE",
+                  "with --recompute full: of how many of the layers, as a share (default: 1)"),
     PARSED_OPTION(
         "dtype", FIELD(model.peaks), "DTYPE", precision,
         "type of the layers' matmuls (default: bf16); fp8 and fp4 leave attention and logits "
         "in bf16"),
     CHOICE_OPTION("attention", FIELD(attention), "KERNEL", attention_names,
-                  "flash (the fastest fused kernel, the default), flash1 (kernels of "
-                  "before the device, Triton's) or unfused: scores go to memory and back"),
+                  "flash (the fastest fused kernel, the default), flash2 (FlashAttention-2, "
+                  "PyTorch's own), flash1 (kernels of before the device, Triton's) or unfused: "
+                  "scores go to memory and back"),
     FLAG_OPTION("eager", FIELD(is_eager),
                 "norms and activations are not fused, neither by hand nor by a compiler"),
     NEGATED_OPTION("no-sequence-parallel", FIELD(splits_sequence),
@@ -102,6 +108,8 @@ static const struct option plan_options[] = {
                    "gradients are reduced behind the backward, not while it runs"),
     FLAG_OPTION("overlap-gather", FIELD(hides_weights),
                 "weights that ZeRO 1 or 2 shards are gathered while the next forward runs"),
+    FLAG_OPTION("broadcast-weights", FIELD(broadcasts_weights),
+                "those are sent by one broadcast of each device that has a shard, not gathered"),
     FLAG_OPTION("overlap-tp", FIELD(hides_tensor),
                 "collectives of tensor parallelism run beside the matmuls, in pieces"),
     FLAG_OPTION("overlap-ep", FIELD(hides_exchange),
@@ -111,6 +119,8 @@ static const struct option plan_options[] = {
                   "its experts"),
     FLAG_OPTION("fused-experts", FIELD(fuses_experts),
                 "biases, clamp and padding of experts are part of their matmuls' kernels"),
+    FLAG_OPTION("blocking", FIELD(is_blocking),
+                "each kernel is waited for before the next is launched (CUDA_LAUNCH_BLOCKING=1)"),
     FLAG_OPTION("uneven-stages", FIELD(is_uneven),
                 "stages may differ by a layer where --pp does not divide the layers"),
     PLAN_NUMBER("node", node, 1 << 16,
@@ -171,49 +181,64 @@ static bool plan_needs(const struct plan_settings *settings, struct error *error
     return true;
 }
 
-/* What says how a model is laid out; a recording has its own. */
-static const char *plan_option_of_layout(const struct plan_settings *settings)
+/* The first option in `asked` (names and values as parse_options_noting leaves them) that is not in
+ * `read`, which ends with NULL. */
+static const char *plan_option_not_read(const struct bytes *asked, const char *const read[])
 {
-    const struct {
-        bool is_given;
-        const char *name;
-    } options[] = {
-        {settings->wanted.model.batch > 0, "--global-batch"},
-        {settings->wanted.model.data > 0, "--dp"},
-        {settings->wanted.model.expert > 0, "--ep"},
-        {settings->wanted.model.zero >= 0, "--zero"},
-        {settings->wanted.model.recompute >= 0, "--recompute"},
-        {settings->wanted.context > 0, "--cp"},
-        {settings->wanted.chunks > 0, "--vp"},
-        {settings->wanted.micro > 0, "--micro-batch"},
-        {settings->wanted.searches, "--search"},
-        {settings->wanted.bill.tokens > 0.0, "--tokens"},
-        {settings->rates.path, "--rates"},
-        {settings->wanted.calibration > 0.0, "--calibrate"},
-    };
+    const char *end = (const char *)asked->bytes + asked->length;
 
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-        if (options[i].is_given)
-            return options[i].name;
+    for (const char *at = (const char *)asked->bytes; at < end;) {
+        const char *name = at;
+        size_t i = 0;
+
+        while (read[i] && strcmp(read[i], name) != 0)
+            i++;
+        if (!read[i])
+            return name;
+        at += strlen(at) + 1;
+        at += strlen(at) + 1;
+    }
     return NULL;
 }
 
-/* A recording has its layout already; an option that would choose one is refused by name and
- * not ignored. */
-static bool plan_a_recording(struct plan_settings *settings, struct error *error)
+/* A recording has its layout and its kernels already; an option that would choose one is refused by
+ * name and not ignored. */
+static bool plan_a_recording(struct plan_settings *settings, const struct bytes *asked,
+                             struct error *error)
 {
-    const char *of_layout = plan_option_of_layout(settings);
+    static const char *const read[] = {"from",    "model", "batch", "seq", "device",
+                                       "devices", "tp",    "pp",    NULL};
+    const char *of_model = plan_option_not_read(asked, read);
 
-    if (of_layout)
+    if (of_model)
         return error_set(error, ERROR_USAGE,
-                         "%s plans a model by its config.json, not a recording: leave --from out, "
-                         "or change --batch, --seq, --device, --devices, --tp or --pp",
-                         of_layout);
+                         "--%s plans a model by its config.json, not a recording: leave --from "
+                         "out, or change --batch, --seq, --device, --devices, --tp or --pp",
+                         of_model);
     return check_output(&settings->page,
                         &(struct output_inputs){
                             &settings->wanted.recording, 1, {settings->wanted.model.config}},
                         error) &&
            print_plan_of_recording(&settings->wanted, &settings->page, error);
+}
+
+/* A server has no batch of its own, no stages and no optimizer: what would change them is refused,
+ * so that no answer is of another run than was meant. */
+static bool plan_reads_for_serving(const struct bytes *asked, struct error *error)
+{
+    static const char *const read[] = {"model", "device", "tp",      "context", "latency",
+                                       "rates", "node",   "network", "dtype",   NULL};
+    const char *of_training = plan_option_not_read(asked, read);
+
+    if (of_training && strcmp(of_training, "calibrate") == 0)
+        return error_set(error, ERROR_USAGE,
+                         "--calibrate is of training steps, and --context plans inference: leave "
+                         "one of them out");
+    return !of_training ||
+           error_set(error, ERROR_USAGE,
+                     "--%s is of a training step, and --context plans inference: leave one of them "
+                     "out",
+                     of_training);
 }
 
 static const char *plan_option_of_bill(const struct plan_bill *bill)
@@ -227,6 +252,56 @@ static const char *plan_option_of_bill(const struct plan_bill *bill)
 /* Each wrong pair of options has a sentence of its own, and all are refused before a file is
  * read: a plan that leaves an option out without a word would be of another run than was
  * meant. */
+static bool plan_options_agree(const struct plan_wanted *wanted, const struct bytes *asked,
+                               struct error *error)
+{
+    if (wanted->bill.tokens <= 0.0 && plan_option_of_bill(&wanted->bill))
+        return error_set(error, ERROR_USAGE,
+                         "%s is of use with --tokens: how many shall be trained on?",
+                         plan_option_of_bill(&wanted->bill));
+    if (wanted->model.step_time_ns > 0 && wanted->model.context == 0)
+        return error_set(error, ERROR_USAGE,
+                         "--latency is of use with --context: how many tokens has a request?");
+    if (wanted->recomputed_share > 0.0 && wanted->model.recompute != RECOMPUTE_FULL)
+        return error_set(error, ERROR_USAGE,
+                         "--recompute-share is of whole layers: give --recompute full, too");
+    if (wanted->recomputed_share > 1.0)
+        return error_set(error, ERROR_USAGE,
+                         "--recompute-share is %g, more than all layers: give at most 1",
+                         wanted->recomputed_share);
+    if (wanted->shard_devices > 0 && wanted->model.zero == 0)
+        return error_set(error, ERROR_USAGE,
+                         "--shard-devices is of what ZeRO shards, and --zero 0 shards nothing: "
+                         "give --zero 1, 2 or 3");
+    return wanted->model.context == 0 || plan_reads_for_serving(asked, error);
+}
+
+/* The two plans have nothing in common: a recording is scaled, a model is counted. */
+static bool plan_as_asked(struct plan_settings *settings, const struct bytes *asked,
+                          struct error *error)
+{
+    bool is_done;
+
+    if (settings->wanted.recording)
+        return plan_a_recording(settings, asked, error);
+    if (!plan_options_agree(&settings->wanted, asked, error))
+        return false;
+    /* A factor has no meaning without a recorded pass to multiply. */
+    if (settings->wanted.request.batch > 0 || settings->wanted.request.batch_factor > 0.0)
+        return error_set(error, ERROR_USAGE,
+                         "--batch changes a recorded pass: give --from TRACE, or --global-batch "
+                         "and --micro-batch of a model");
+    is_done = plan_needs(settings, error) &&
+              check_output(&settings->page,
+                           &(struct output_inputs){
+                               NULL, 0, {settings->wanted.model.config, settings->rates.path}},
+                           error) &&
+              rates_option_read(&settings->rates, &settings->wanted.model.peaks, error) &&
+              print_plan(&settings->wanted, &settings->page, error);
+    rates_option_clear(&settings->rates);
+    return is_done;
+}
+
 static bool run_plan(int count, char **arguments, struct error *error)
 {
     struct plan_settings settings = {
@@ -235,42 +310,16 @@ static bool run_plan(int count, char **arguments, struct error *error)
                    .model = {.zero = -1, .recompute = -1},
                    .splits_sequence = true,
                    .hides_gradients = true}};
-    bool is_done;
+    struct bytes asked = {0};
+    bool is_done =
+        parse_options_noting(plan_options, &settings,
+                             &(struct noted_arguments){arguments, &count, &asked}, error) &&
+        (count == 0 || error_set(error, ERROR_USAGE,
+                                 "a plan reads no traces but that of --from, and '%s' was given",
+                                 arguments[0])) &&
+        plan_as_asked(&settings, &asked, error);
 
-    if (!parse_options(plan_options, &settings, arguments, &count, error))
-        return false;
-    if (count > 0)
-        return error_set(error, ERROR_USAGE,
-                         "a plan reads no traces but that of --from, and '%s' was given",
-                         arguments[0]);
-    if (settings.wanted.bill.tokens <= 0.0 && plan_option_of_bill(&settings.wanted.bill))
-        return error_set(error, ERROR_USAGE,
-                         "%s is of use with --tokens: how many shall be trained on?",
-                         plan_option_of_bill(&settings.wanted.bill));
-    if (settings.wanted.model.step_time_ns > 0 && settings.wanted.model.context == 0)
-        return error_set(error, ERROR_USAGE,
-                         "--latency is of use with --context: how many tokens has a request?");
-    if (settings.wanted.calibration > 0.0 && settings.wanted.model.context > 0)
-        return error_set(error, ERROR_USAGE,
-                         "--calibrate is of training steps, and --context plans inference: leave "
-                         "one of them out");
-    /* From here on the two plans have nothing in common: a recording is scaled, a model is
-     * counted. */
-    if (settings.wanted.recording)
-        return plan_a_recording(&settings, error);
-    /* A factor has no meaning without a recorded pass to multiply. */
-    if (settings.wanted.request.batch > 0 || settings.wanted.request.batch_factor > 0.0)
-        return error_set(error, ERROR_USAGE,
-                         "--batch changes a recorded pass: give --from TRACE, or --global-batch "
-                         "and --micro-batch of a model");
-    is_done = plan_needs(&settings, error) &&
-              check_output(&settings.page,
-                           &(struct output_inputs){
-                               arguments, 0, {settings.wanted.model.config, settings.rates.path}},
-                           error) &&
-              rates_option_read(&settings.rates, &settings.wanted.model.peaks, error) &&
-              print_plan(&settings.wanted, &settings.page, error);
-    rates_option_clear(&settings.rates);
+    bytes_clear(&asked);
     return is_done;
 }
 

@@ -256,6 +256,8 @@ struct plan_wanted {
     int64_t node;
     int64_t gradient_bytes;
     int64_t accumulated_bytes;
+    int64_t shard_devices;
+    double recomputed_share;
     double network; /* GB/s of a node */
     struct plan_bill bill;
     double launch; /* microseconds */
@@ -268,6 +270,8 @@ struct plan_wanted {
     bool hides_tensor;
     bool hides_exchange;
     bool fuses_experts;
+    bool broadcasts_weights;
+    bool is_blocking;
     bool is_uneven;
     bool is_eager;
     bool searches;

@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,9 +28,10 @@ from shared_traces import SHARED, Outcome, program_of, skip_without
 VTRAIN = SHARED / "reference" / "vtrain"
 # Start of a source -> the mean and the median of the absolute errors, as the worst that may be.
 LIMITS = {
-    "vTrain, single node": (0.08, 0.06),
-    "vTrain, multi node": (0.08, 0.035),
-    "published runs together": (0.112, 0.070),
+    "vTrain, single node": (0.078, 0.056),
+    "vTrain, multi node": (0.076, 0.030),
+    "published runs together": (0.088, 0.062),
+    "of those, no constant was chosen on": (0.113, 0.077),
 }
 
 # Start of a device's name in the table -> how flopledger calls it.
@@ -57,15 +59,21 @@ SOURCES: dict[str, list[str]] = {
         "--attention=unfused",
         "--no-sequence-parallel",
         "--no-overlap",
-        "--network=50",
+        "--blocking",
+        "--network=18.75",
         "--uneven-stages",
     ],
+    "NVIDIA/Megatron-LM": ["--overlap-gather"],
+    "pytorch/torchtitan": ["--attention=flash2"],
+    "foundation-model-stack": ["--attention=flash2"],
     "InternLM/InternEvo": [
         "--gradient-bytes",
         "2",
         "--network=50",
         "--attention=flash1",
         "--eager",
+        "--no-sequence-parallel",
+        "--broadcast-weights",
     ],
 }
 A100_1600 = ["--network=200"]
@@ -87,6 +95,10 @@ RECIPES = [
     ("Qwen3_30B", "H100", "25.09", "26.02", "", ["--dispatcher=alltoall"]),
 ]
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "plan.md"
+# Doublings between two runs' sizes in which half of what one says of the other is lost.
+HALVED_IN = 8
+# By how much repeats of one configuration differ: nearer times have no order.
+NOISE = 0.056
 TOGETHER = "published runs together"
 UNSEEN = "of those, no constant was chosen on"
 
@@ -102,6 +114,7 @@ class Run:
     measured: float
     group: str = ""
     says_recompute: bool = True
+    precision: str = ""
     planned: float = 0.0
     fits: str = ""
     problem: str = ""
@@ -173,7 +186,10 @@ def precision_of(row: dict[str, str]) -> str:
 
 
 def heads_not_said(row: dict[str, str]) -> str:
-    """Heads of 128, as the large models of that time have."""
+    """Heads of 128, as the large models of that time have; BLOOM's page says of its runs before the final round that
+    they had 64."""
+    if row["source"].startswith("bigscience-workshop"):
+        return "64"
     hidden = int(number(row, "hidden"))
     return str(hidden // 128) if hidden % 1024 == 0 else ""
 
@@ -190,6 +206,20 @@ def recipe_options(row: dict[str, str], device: str) -> list[str]:
         and first <= release < end
         and row["precision"].startswith(precision)
         for option in options
+    ]
+
+
+def recompute_options(row: dict[str, str], checkpointing: str) -> list[str]:
+    """Of PyTorch's two, selective is some of the blocks (fms-fsdp; HFU by MFU says how many: 4 / 3 were all) or each
+    second matmul of all (torchtitan)."""
+    selective = checkpointing.startswith("selective")
+    if selective and row["source"].startswith("foundation-model-stack") and number(row, "hfu"):
+        share = 3 * (number(row, "hfu") / number(row, "mfu") - 1)
+        return ["--recompute=full", f"--recompute-share={share:.2f}"]
+    if selective and row["source"].startswith("pytorch/torchtitan"):
+        return ["--recompute=full", "--recompute-share=0.5"]
+    return [
+        f"--recompute={'full' if checkpointing == 'full' else 'selective' if selective else 'none'}"
     ]
 
 
@@ -236,10 +266,11 @@ def published_run(row: dict[str, str]) -> Run | str:
     sharding = row["sharding"]
     zero = 3 if sharding.startswith("fsdp") else 2 if sharding.startswith("zero2") else 1
     options.append(f"--zero={0 if sharding.startswith('none') else zero}")
+    within = re.search(r"within (?:node \(zero1=)?(\d+)", sharding)
+    if within:
+        options.append(f"--shard-devices={within[1]}")
     checkpointing = row["activation_checkpointing"]
-    options.append(
-        f"--recompute={'full' if checkpointing == 'full' else 'selective' if checkpointing.startswith('selective') else 'none'}"
-    )
+    options += recompute_options(row, checkpointing)
     for start, more in SOURCES.items():
         if row["source"].startswith(start):
             options += more
@@ -264,6 +295,7 @@ def published_run(row: dict[str, str]) -> Run | str:
         measured,
         group,
         bool(checkpointing),
+        row["precision"],
     )
 
 
@@ -334,15 +366,10 @@ def by_configuration(runs: list[Run]) -> list[Run]:
     return once
 
 
-def tau(pairs: list[tuple[float, float]]) -> tuple[int, int]:
-    """Pairs in the same order, and in another."""
-    same = other = 0
-    for i, (a, b) in enumerate(pairs):
-        for c, d in pairs[:i]:
-            product = (a - c) * (b - d)
-            same += product > 0
-            other += product < 0
-    return same, other
+def has_odd_heads(run: Run) -> bool:
+    """Of BLOOM's page, on which what such heads take was chosen."""
+    sizes = json.loads(run.config)
+    return run.source.startswith("bigscience") and sizes["n_embd"] // sizes["n_head"] % 8 > 0
 
 
 def ninety(values: list[float]) -> float:
@@ -359,34 +386,38 @@ def report(title: str, runs: list[Run]) -> str:
     )
 
 
-def order_of_layouts(runs: list[Run]) -> tuple[int, int]:
-    """Pairs of layouts of one model, batch and number of devices, that the plan has in the same order, and in another."""
+def kendall(same: int, other: int) -> tuple[float, int]:
+    return (same - other) / (same + other), same + other
+
+
+def software_of(run: Run) -> str:
+    """Release and number format of Megatron-Bridge's runs; of BLOOM's, on which side of the day they were run on which
+    its machine became faster, of which its page says that no times before are to be compared with those behind.
+    """
+    parts = run.name.split("-")
+    if parts[0] == "mbridge":
+        return parts[1] + run.precision
+    return "before" if parts[0] == "bloom" and "-".join(parts[1:3]) < "02-25" else ""
+
+
+def order_of_layouts(runs: list[Run], noise: float = 0.0) -> tuple[int, int]:
+    """Pairs of layouts of one model, batch and number of devices, that the plan has in the same order, and in another;
+    with `noise` those whose times differ by more, of the same software."""
     same = other = 0
-    groups: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    groups: dict[str, list[Run]] = defaultdict(list)
     layout = ("--tp", "--pp", "--vp", "--cp", "--ep", "--micro", "--zero", "--recompute")
     for run in runs:
         rest = [option for option in run.options if not option.startswith(layout)]
-        groups["|".join([run.source, run.config, *rest])].append((run.measured, run.planned))
-    for pairs in groups.values():
-        in_order, not_in_order = tau(pairs)
-        same += in_order
-        other += not_in_order
+        software = software_of(run) if noise > 0 else ""
+        groups["|".join([run.source, run.config, software, *rest])].append(run)
+    for group in groups.values():
+        for i, one in enumerate(group):
+            for two in group[:i]:
+                product = (one.measured - two.measured) * (one.planned - two.planned)
+                if max(one.measured, two.measured) > (1 + noise) * min(one.measured, two.measured):
+                    same += product > 0
+                    other += product < 0
     return same, other
-
-
-def shared_variance(sources: list[list[Run]]) -> float:
-    """Of the variance of errors, in logarithms, the share that lies between sources: how much of one run's error is its
-    source's. Analysis of variance of groups of unequal size."""
-    groups = [[math.log(run.measured / run.planned) for run in runs] for runs in sources]
-    count = sum(map(len, groups))
-    middle = sum(map(sum, groups)) / count
-    within = sum((one - mean(group)) ** 2 for group in groups for one in group) / (
-        count - len(groups)
-    )
-    between = sum(len(group) * (mean(group) - middle) ** 2 for group in groups) / (len(groups) - 1)
-    size = (count - sum(len(group) ** 2 for group in groups) / count) / (len(groups) - 1)
-    between = max(0.0, (between - within) / size)
-    return between / (between + within)
 
 
 def follows(run: Run, one: Run, share: float = 1.0) -> float:
@@ -395,11 +426,6 @@ def follows(run: Run, one: Run, share: float = 1.0) -> float:
         run.planned * (one.measured / one.planned) ** share, run.accounts.get("useful", 0)
     )
     return abs(planned / run.measured - 1)
-
-
-def calibrated(runs: list[Run], share: float) -> list[float]:
-    """Errors where one run of the source, each in turn, tells by how much all its plans are off."""
-    return [follows(run, one, share) for one in runs for run in runs if run is not one]
 
 
 def sizes_of(run: Run) -> dict[str, float]:
@@ -415,17 +441,30 @@ def sizes_of(run: Run) -> dict[str, float]:
     return sizes
 
 
+def doublings(one: dict[str, float], other: dict[str, float]) -> float:
+    """Between the sizes of two runs."""
+    return sum(abs(one.get(key, 0) - other.get(key, 0)) for key in one | other)
+
+
+def calibrated(runs: list[Run]) -> list[float]:
+    """Errors where one run of the source, each in turn, tells by how much all its plans are off: the less the farther
+    it is."""
+    sizes = [sizes_of(run) for run in runs]
+    return [
+        follows(run, one, 0.5 ** (doublings(sizes[i], sizes[j]) / HALVED_IN))
+        for j, one in enumerate(runs)
+        for i, run in enumerate(runs)
+        if i != j
+    ]
+
+
 def calibrated_by_nearest(runs: list[Run]) -> list[float]:
     """Errors where of the source's other runs the nearest tells by how much a plan is off: that with the fewest
     doublings between their sizes; of several, the median error."""
     sizes = [sizes_of(run) for run in runs]
-
-    def apart(i: int, j: int) -> float:
-        return sum(abs(sizes[i].get(key, 0) - sizes[j].get(key, 0)) for key in sizes[i] | sizes[j])
-
     errors = []
     for i, run in enumerate(runs):
-        others = [(apart(i, j), one) for j, one in enumerate(runs) if j != i]
+        others = [(doublings(sizes[i], sizes[j]), one) for j, one in enumerate(runs) if j != i]
         least = min(distance for distance, _ in others) + 1e-9
         errors.append(median(follows(run, one) for distance, one in others if distance <= least))
     return errors
@@ -442,22 +481,13 @@ def table_of_sources(tables: dict[str, list[Run]]) -> str:
 def calibrated_by_source(
     tables: dict[str, list[Run]], by_nearest: bool = False
 ) -> dict[str, list[float]]:
-    """Of each published source with more than two runs; the share is that of all other sources."""
+    """Of each published source with more than two runs."""
     errors: dict[str, list[float]] = defaultdict(list)
     for source, those in tables.items():
-        if len(those) <= 2 or source in (TOGETHER, UNSEEN) or source.startswith("vTrain"):
-            continue
-        name = source.split(",")[0]
-        others = [
-            runs
-            for other, runs in tables.items()
-            if other not in (TOGETHER, UNSEEN) and other.split(",")[0] != name and len(runs) > 1
-        ]
-        errors[name.split("/")[-1]] += (
-            calibrated_by_nearest(those)
-            if by_nearest
-            else calibrated(those, shared_variance(others))
-        )
+        if len(those) > 2 and source not in (TOGETHER, UNSEEN) and not source.startswith("vTrain"):
+            errors[source.split(",")[0].split("/")[-1]] += (
+                calibrated_by_nearest(those) if by_nearest else calibrated(those)
+            )
     return errors
 
 
@@ -497,14 +527,16 @@ def table_of_goals(
             )
         )
     for name in ("vTrain, single node", "vTrain, multi node", TOGETHER):
-        same, other = order_of_layouts(tables[name] if name == TOGETHER else sources[name])
-        order = (same - other) / (same + other)
+        those = tables[name] if name == TOGETHER else sources[name]
+        order, pairs = kendall(*order_of_layouts(those))
+        apart, fewer = kendall(*order_of_layouts(those, NOISE))
         rows.append(
             goal(
                 f"order of layouts, Kendall's tau 0.8: {name}",
                 -order,
                 -0.8,
-                f"{order:.3f} of {same + other} pairs",
+                f"{order:.3f} of {pairs} pairs; {apart:.3f} of the {fewer} of one software that differ by more than "
+                f"{100 * NOISE:.1f} %, as repeats do",
             )
         )
     rows.append(
@@ -559,12 +591,16 @@ def main() -> None:
         for run in tables[TOGETHER]
         if not run.source.startswith(("mosaicml", "InternLM"))
         and not run.source.endswith("Bridge, B200")
+        and not has_odd_heads(run)
     ]
     outcome = Outcome("plan")
     for source, (most, middle) in LIMITS.items():
         errors = [abs(run.error) for run in tables[source]]
         outcome.check(mean(errors) <= most, f"{source}: mean error {mean(errors):.3f}")
         outcome.check(median(errors) <= middle, f"{source}: median error {median(errors):.3f}")
+    outcome.check(
+        ninety([abs(run.error) for run in tables[TOGETHER]]) <= 0.195, "published runs: p90"
+    )
     outcome.check(len(refused) <= 1, f"refused: {[run.name + run.problem for run in refused[:5]]}")
     outcome.check(not full, f"ran, but out of memory by plan: {[run.name for run in full]}")
     made = [table_of_sources(tables), table_of_goals(sources, tables, full)]

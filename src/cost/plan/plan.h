@@ -40,7 +40,8 @@ struct plan_layout {
 
 enum plan_attention {
     PLAN_FLASH,   /* the fastest fused kernel of the device */
-    PLAN_FLASH_2, /* FlashAttention-2 or Triton's */
+    PLAN_FLASH_1, /* Triton's, and what else was there before the device */
+    PLAN_FLASH_2, /* FlashAttention-2, PyTorch's own */
     PLAN_UNFUSED, /* scores go to memory and back */
 };
 
@@ -64,8 +65,12 @@ struct plan_setting {
     bool hides_exchange;  /* tokens are exchanged while another micro-batch is worked on */
     bool sends_copies;    /* a token goes to each of its experts by itself: NCCL's all-to-all */
     bool fuses_experts;   /* what stands between the experts' matmuls is part of their kernels */
-    bool is_uneven;       /* stages may differ by a layer */
+    bool broadcasts_weights;   /* each device sends its shard of them to the others in turn */
+    bool is_blocking;          /* each kernel is waited for before the next is launched */
+    bool is_uneven;            /* stages may differ by a layer */
     double launch_seconds;     /* what the host takes to launch a kernel */
+    double recomputed_share;   /* of the layers that full recomputation is of; 0: of all */
+    int64_t shard_devices;     /* ranks of data and context that share what ZeRO shards; 0: all */
     int64_t gradient_bytes;    /* of a gradient, as it is kept and reduced */
     int64_t accumulated_bytes; /* read and written to add a gradient of a micro-batch to it */
     double calibration;        /* what a run like this took, by its plan; 0: no run is known */
@@ -99,6 +104,10 @@ const char *plan_account_key(enum plan_account account);
 const char *plan_account_title(enum plan_account account);
 /* As the limit of a layout: short enough for a table of layouts in 80 columns. */
 const char *plan_account_limit(enum plan_account account);
+
+/* Of the layers that full recomputation is of: all, or as many as the setting says, as frameworks
+ * choose each second, or the first of a stage. */
+double plan_recomputed_share(const struct plan_setting *setting, const struct plan_layout *layout);
 
 /* Devices of a layout. */
 int64_t plan_devices(const struct plan_layout *layout);

@@ -143,9 +143,9 @@ bool plan_check_devices(const struct plan_layout *layout, int64_t devices, bool 
 
     if (devices % of_replica != 0)
         return error_set(error, ERROR_USAGE,
-                         "--devices is %lld, which --tp times --pp times --cp (%lld) does not "
-                         "divide; the nearest that fits is %lld",
-                         (long long)devices, (long long)of_replica,
+                         "--tp times --pp times --cp is %lld, which does not divide the %lld "
+                         "devices; the nearest number of devices that fits is %lld",
+                         (long long)of_replica, (long long)devices,
                          (long long)plan_nearest_multiple(of_replica, devices));
     if (has_data && of_replica * layout->data != devices)
         return error_set(error, ERROR_USAGE,
@@ -156,10 +156,25 @@ bool plan_check_devices(const struct plan_layout *layout, int64_t devices, bool 
     return true;
 }
 
+/* Groups that share what ZeRO shards are equal. */
+static bool plan_check_shards(const struct plan_setting *setting, const struct plan_layout *layout,
+                              struct error *error)
+{
+    int64_t ranks = layout->data * layout->context;
+
+    if (setting->shard_devices == 0 || ranks % setting->shard_devices == 0)
+        return true;
+    return error_set(error, ERROR_USAGE,
+                     "--shard-devices is %lld, which does not divide the %lld ranks of --dp times "
+                     "--cp; the nearest that does is %lld",
+                     (long long)setting->shard_devices, (long long)ranks,
+                     (long long)plan_nearest_divisor(ranks, setting->shard_devices));
+}
+
 bool plan_check(const struct plan_setting *setting, const struct plan_layout *layout,
                 struct error *error)
 {
     return plan_check_model(setting, layout, error) &&
            plan_check_experts(setting->model, layout, error) &&
-           plan_check_batch(setting, layout, error);
+           plan_check_batch(setting, layout, error) && plan_check_shards(setting, layout, error);
 }

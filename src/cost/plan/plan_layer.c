@@ -26,6 +26,27 @@ struct plan_group plan_expert_replicas(const struct plan_layout *layout)
                                layout->expert};
 }
 
+struct plan_group plan_replicas(const struct plan_layout *layout)
+{
+    return (struct plan_group){layout->data * layout->context, layout->tensor};
+}
+
+/* Neighbors, so that what is gathered for each step or layer stays in a node. */
+struct plan_group plan_shards(const struct plan_context *context, struct plan_group replicas)
+{
+    int64_t most = context->setting->shard_devices;
+
+    return (struct plan_group){most > 0 && most < replicas.size ? most : replicas.size,
+                               replicas.stride};
+}
+
+struct plan_group plan_shard_copies(const struct plan_context *context, struct plan_group replicas)
+{
+    struct plan_group shards = plan_shards(context, replicas);
+
+    return (struct plan_group){replicas.size / shards.size, replicas.stride * shards.size};
+}
+
 double plan_expert_parameters(const struct layer_kind *kind)
 {
     return (double)kind->experts * (double)(kind->expert_matrix + kind->expert_other);
@@ -169,6 +190,21 @@ static double plan_streamed_bytes(const struct plan_context *context, const stru
  */
 static const double BLOCK_EDGE = 256.0;
 
+static double plan_fused_rate(const struct plan_context *context)
+{
+    const enum plan_attention attention = context->setting->attention;
+
+    return attention == PLAN_FLASH     ? context->rates->flash
+           : attention == PLAN_FLASH_2 ? context->rates->flash_2
+                                       : context->rates->flash_1;
+}
+
+/* Matrix units read rows of 16 bytes: eight elements of 16 bits. Heads of another size are left to
+ * the vector units, of which products reach half of the 32-bit peak. From BLOOM's runs with heads
+ * of 108, 150 and 450: 7 to 10 of an A100's 19.5 TFLOP/s. */
+enum { ROW_ELEMENTS = 8 };
+static const double UNALIGNED_SHARE = 0.45;
+
 /* Causal attention computes half of the pairs and, in blocks, those at the edge whole: a
  * fraction of BLOCK_EDGE / length more. Unfused attention computes all pairs, and streams the
  * scores several times. */
@@ -181,9 +217,7 @@ static void plan_add_scores(const struct plan_context *context, const struct lay
     double length = (double)setting->sequence;
     double of_use = 2.0 * context->tokens * heads * keys *
                     (double)(kind->key_size + kind->value_size) * (is_backward ? 2.0 : 1.0);
-    double rate =
-        (setting->attention == PLAN_FLASH ? context->rates->flash : context->rates->flash_2) *
-        (is_backward ? context->rates->backward : 1.0);
+    double rate = plan_fused_rate(context) * (is_backward ? context->rates->backward : 1.0);
 
     if (kind->heads == 0)
         return;
@@ -195,8 +229,15 @@ static void plan_add_scores(const struct plan_context *context, const struct lay
         struct plan_product values = {
             .m = length, .n = (double)kind->value_size, .k = length, .batch = heads * samples};
 
-        (is_backward ? plan_add_backward : plan_add_product)(context, &unfused, scores);
-        (is_backward ? plan_add_backward : plan_add_product)(context, &unfused, values);
+        if (kind->key_size % ROW_ELEMENTS == 0) {
+            (is_backward ? plan_add_backward : plan_add_product)(context, &unfused, scores);
+            (is_backward ? plan_add_backward : plan_add_product)(context, &unfused, values);
+        } else {
+            unfused.device = (is_backward ? 8.0 : 4.0) * heads * samples * length * length *
+                             (double)kind->key_size /
+                             (UNALIGNED_SHARE * context->setting->device->peaks[PEAK_FP32]);
+            unfused.kernels = is_backward ? 4.0 : 2.0;
+        }
         /* Softmax reads and writes 2 bytes a score, dropout as many and a mask. */
         plan_add_stream(context, &unfused,
                         heads * samples * length * length * (is_backward ? 11.0 : 9.0), 2.0);
@@ -205,7 +246,7 @@ static void plan_add_scores(const struct plan_context *context, const struct lay
         return;
     }
     plan_add_attention(context, pass, of_use,
-                       of_use * (1.0 + BLOCK_EDGE / length) / (context->peak_16 * rate));
+                       of_use * (1.0 + 0.5 * BLOCK_EDGE / keys) / (context->peak_16 * rate));
 }
 
 /* Kernels of the operators that stream, in a framework without fusion over them. */
@@ -351,13 +392,35 @@ static struct plan_pass plan_backward(const struct plan_context *context,
 /* The host launches kernels while the device works; what it cannot keep up with is waiting. A
  * p-norm of both times with p = OVERLAP_POWER: max of the two where they differ, and more where
  * they are alike. */
-static void plan_wait_for_host(struct plan_pass *pass, double host)
+static void plan_wait_for_host(struct plan_pass *pass, double host, bool is_blocking)
 {
-    double both =
-        pow(pow(pass->device, OVERLAP_POWER) + pow(host, OVERLAP_POWER), 1.0 / OVERLAP_POWER);
+    double both = is_blocking ? pass->device + host
+                              : pow(pow(pass->device, OVERLAP_POWER) + pow(host, OVERLAP_POWER),
+                                    1.0 / OVERLAP_POWER);
 
     plan_pass_charge(pass, PLAN_LAUNCH, both - pass->device);
     pass->device = both;
+}
+
+/* What is gathered or scattered among the devices that share it, and what those that hold the same
+ * shard reduce among them. */
+struct plan_sharing {
+    double gather;
+    double across;
+};
+
+static struct plan_sharing plan_sharing(const struct plan_context *context,
+                                        struct plan_group replicas, double bytes)
+{
+    struct plan_group shards = plan_shards(context, replicas);
+
+    if (bytes <= 0.0)
+        return (struct plan_sharing){0.0, 0.0};
+    return (struct plan_sharing){
+        .gather = plan_collective_seconds(context, PLAN_ALL_GATHER, bytes, shards),
+        .across = plan_collective_seconds(context, PLAN_ALL_REDUCE, bytes / (double)shards.size,
+                                          plan_shard_copies(context, replicas)),
+    };
 }
 
 /* Weights gathered before a layer's work, and gradients scattered behind it, hide behind the work
@@ -366,22 +429,20 @@ static void plan_add_shards(const struct plan_context *context, const struct lay
                             struct plan_passes *passes)
 {
     const struct plan_layout *layout = context->layout;
-    struct plan_group group = {layout->data * layout->context, layout->tensor};
-    struct plan_group of_experts = plan_expert_replicas(layout);
     double dense = 2.0 * plan_layer_parameters(kind) / (double)layout->tensor;
     double experts = 2.0 * plan_expert_parameters(kind) / (double)layout->expert;
-    double seconds =
-        plan_collective_seconds(context, PLAN_ALL_GATHER, dense, group) +
-        (experts > 0.0 ? plan_collective_seconds(context, PLAN_ALL_GATHER, experts, of_experts)
-                       : 0.0);
+    struct plan_sharing whole = plan_sharing(context, plan_replicas(layout), dense);
+    struct plan_sharing routed = plan_sharing(context, plan_expert_replicas(layout), experts);
+    double forward = whole.gather + routed.gather;
+    double backward = 2.0 * forward + whole.across + routed.across;
 
-    if (layout->zero < 3 || group.size == 1)
+    if (layout->zero < 3 || plan_replicas(layout).size == 1)
         return;
     plan_pass_charge(&passes->forward, PLAN_SHARDS,
-                     fmax(seconds - plan_pass_seconds(&passes->forward), SLOWED_SHARE * seconds));
+                     fmax(forward - plan_pass_seconds(&passes->forward), SLOWED_SHARE * forward));
     plan_pass_charge(
         &passes->backward, PLAN_SHARDS,
-        fmax(2.0 * seconds - plan_pass_seconds(&passes->backward), SLOWED_SHARE * 2.0 * seconds));
+        fmax(backward - plan_pass_seconds(&passes->backward), SLOWED_SHARE * backward));
 }
 
 /* Recomputation is planned as the forward once more (full) or the scores (selective), and
@@ -393,6 +454,8 @@ static struct plan_passes plan_layer(const struct plan_context *context,
     struct plan_passes passes = {.forward = plan_forward(context, kind),
                                  .backward = plan_backward(context, kind)};
     double launch = context->setting->launch_seconds;
+    double share = plan_recomputed_share(context->setting, context->layout);
+    double checkpoint = recompute == RECOMPUTE_FULL ? CHECKPOINT_SECONDS * share : 0.0;
     struct plan_pass again = {.device = 0.0};
 
     if (recompute == RECOMPUTE_FULL)
@@ -400,13 +463,11 @@ static struct plan_passes plan_layer(const struct plan_context *context,
     else if (recompute == RECOMPUTE_SELECTIVE)
         plan_add_scores(context, kind, &again, false);
     plan_pass_recompute(&again);
-    plan_pass_add(&passes.backward, &again, 1.0);
-    plan_wait_for_host(&passes.forward,
-                       passes.forward.kernels * launch +
-                           (recompute == RECOMPUTE_FULL ? CHECKPOINT_SECONDS / 3 : 0));
-    plan_wait_for_host(&passes.backward,
-                       passes.backward.kernels * launch +
-                           (recompute == RECOMPUTE_FULL ? CHECKPOINT_SECONDS / 1.5 : 0));
+    plan_pass_add(&passes.backward, &again, share);
+    plan_wait_for_host(&passes.forward, passes.forward.kernels * launch + checkpoint / 3.0,
+                       context->setting->is_blocking);
+    plan_wait_for_host(&passes.backward, passes.backward.kernels * launch + checkpoint / 1.5,
+                       context->setting->is_blocking);
     plan_add_shards(context, kind, &passes);
     return passes;
 }

@@ -27,6 +27,12 @@ double plan_layer_parameters(const struct layer_kind *kind);
 double plan_expert_parameters(const struct layer_kind *kind);
 /* The devices that hold the same experts: experts are spread over `expert` neighbors, whole. */
 struct plan_group plan_expert_replicas(const struct plan_layout *layout);
+/* Of `replicas`, which hold the same: those that share what ZeRO shards; and the devices that hold
+ * the same shard. */
+struct plan_group plan_shards(const struct plan_context *context, struct plan_group replicas);
+struct plan_group plan_shard_copies(const struct plan_context *context, struct plan_group replicas);
+/* The devices that hold the same but for routed experts. */
+struct plan_group plan_replicas(const struct plan_layout *layout);
 /* Parameters of a layer that one device works on. */
 double plan_local_layer(const struct plan_context *context, const struct layer_kind *kind);
 /* Parameters that a device of the fullest stage works on: of all but routed experts, or of those.

@@ -30,11 +30,14 @@ static double plan_activations(const struct plan_context *context)
     double largest = 0.0;
     struct plan_layout without = *layout;
     struct plan_context working = *context;
+    double share = plan_recomputed_share(context->setting, layout);
 
     without.recompute = RECOMPUTE_NONE;
     working.layout = &without;
     for (int i = 0; i < model->kind_count; i++) {
-        all += (double)model->kinds[i].count * plan_layer_activations(context, &model->kinds[i]);
+        all += (double)model->kinds[i].count *
+               (share * plan_layer_activations(context, &model->kinds[i]) +
+                (1.0 - share) * plan_layer_activations(&working, &model->kinds[i]));
         largest = fmax(largest, plan_layer_activations(&working, &model->kinds[i]));
     }
     all *= of_stage / (double)model->layers * plan_held_micro_batches(context);
@@ -61,8 +64,8 @@ struct plan_memory plan_memory(const struct plan_setting *setting, const struct 
     double dense = plan_local_parameters(&context, false);
     double experts = plan_local_parameters(&context, true);
     double all = dense + experts;
-    double shard = dense / (double)(layout->data * layout->context) +
-                   experts / (double)plan_expert_replicas(layout).size;
+    double shard = dense / (double)plan_shards(&context, plan_replicas(layout)).size +
+                   experts / (double)plan_shards(&context, plan_expert_replicas(layout)).size;
     double columns = (double)setting->model->output_matrix / (double)setting->model->hidden_size /
                      (double)layout->tensor;
     struct plan_memory memory = {

@@ -5,19 +5,20 @@
 #include <math.h>
 #include <string.h>
 
-#define PLAN_RATES(architecture_, matrix_, matrix_8_, memory_, flash_, flash_2_, backward_, link_, \
-                   exchange_, latency_us, network_gb, node_us)                                     \
-    {.architecture = architecture_,                                                                \
-     .matrix = matrix_,                                                                            \
-     .matrix_8 = matrix_8_,                                                                        \
-     .memory = memory_,                                                                            \
-     .flash = flash_,                                                                              \
-     .flash_2 = flash_2_,                                                                          \
-     .backward = backward_,                                                                        \
-     .link = link_,                                                                                \
-     .exchange = exchange_,                                                                        \
-     .latency = (latency_us)*1e-6,                                                                 \
-     .network = (network_gb)*1e9,                                                                  \
+#define PLAN_RATES(architecture_, matrix_, matrix_8_, memory_, flash_, flash_1_, flash_2_, \
+                   backward_, link_, exchange_, latency_us, network_gb, node_us)           \
+    {.architecture = architecture_,                                                        \
+     .matrix = matrix_,                                                                    \
+     .matrix_8 = matrix_8_,                                                                \
+     .memory = memory_,                                                                    \
+     .flash = flash_,                                                                      \
+     .flash_1 = flash_1_,                                                                  \
+     .flash_2 = flash_2_,                                                                  \
+     .backward = backward_,                                                                \
+     .link = link_,                                                                        \
+     .exchange = exchange_,                                                                \
+     .latency = (latency_us)*1e-6,                                                         \
+     .network = (network_gb)*1e9,                                                          \
      .network_latency = (node_us)*1e-6},
 
 /* By the beginning of the architecture's name, and in the order of the list: the first that
@@ -58,6 +59,8 @@ void plan_defaults(struct plan_setting *setting)
  * result, in elements of depth at 16 bits. From 802816 x 192 x 768 of Azure's guide, A100. */
 static const double TILE_ENDS = 200.0;
 static const double CAST_BYTES = 4.0;
+/* A cast finds the largest value first, but where that of the step before serves. */
+static const double CAST_KERNELS = 2.0;
 
 static const struct {
     double m;
@@ -200,6 +203,8 @@ void plan_add_product(const struct plan_context *context, struct plan_pass *pass
     double in_tiles;
     double computing = plan_product_seconds(context, product, &in_tiles);
     double streaming = plan_product_bytes(context, product) / context->memory_rate;
+    /* Of experts each has a matmul, and casts, of its own; heads of attention have one together. */
+    double launches = product.is_low ? product.batch : 1.0;
 
     if (product.m <= 0.0 || product.n <= 0.0 || product.k <= 0.0 || product.batch <= 0.0)
         return;
@@ -208,10 +213,11 @@ void plan_add_product(const struct plan_context *context, struct plan_pass *pass
     plan_pass_charge(pass, PLAN_TILES, in_tiles + KERNEL_SECONDS);
     plan_pass_charge(pass, PLAN_MEMORY, fmax(streaming - computing, 0.0));
     pass->device += fmax(computing, streaming) + KERNEL_SECONDS;
-    pass->kernels += 1.0;
+    pass->kernels += launches;
     /* An operand is read in 16 bits and written in 8, and its scale found before. */
     if (product.is_low && context->peak > context->peak_16)
-        plan_add_stream(context, pass, CAST_BYTES * product.batch * product.m * product.k, 1.0);
+        plan_add_stream(context, pass, CAST_BYTES * product.batch * product.m * product.k,
+                        CAST_KERNELS * launches);
 }
 
 /* Two products with the roles of the sizes exchanged, see compiled_recompute.c. */

@@ -12,6 +12,7 @@ struct plan_rates {
     double matrix_8;          /* the same in 8 or 4 bits */
     double memory;            /* share of the memory's bandwidth that streaming reaches */
     double flash;             /* share of the 16-bit peak of fused attention, forward */
+    double flash_1;           /* of kernels of before the device */
     double flash_2;           /* of FlashAttention-2 */
     double backward;          /* of either, what the backward reaches by the forward */
     double link;              /* share of the links' bandwidth that a large collective reaches */

@@ -31,10 +31,19 @@ static const char *plan_sharing_text(struct results *results, const struct plan_
 {
     static const char *const recomputed[] = {"nothing", "attention's core", "every layer"};
 
-    return results_format(results, "micro-batch %lld, %lld of them; ZeRO %d; recomputed: %s",
+    const char *shared =
+        setting->shard_devices > 0 && layout->zero > 0
+            ? results_format(results, " over %lld", (long long)setting->shard_devices)
+            : "";
+    const char *of_what =
+        layout->recompute == RECOMPUTE_FULL && setting->recomputed_share > 0.0
+            ? results_format(results, "%.0f %% of the layers", 100.0 * setting->recomputed_share)
+            : recomputed[layout->recompute];
+
+    return results_format(results, "micro-batch %lld, %lld of them; ZeRO %d%s; recomputed: %s",
                           (long long)layout->micro,
                           (long long)(setting->batch / (layout->data * layout->micro)),
-                          layout->zero, recomputed[layout->recompute]);
+                          layout->zero, shared, of_what);
 }
 
 /* A range beside the time: a plan without one is taken for a measurement. */

@@ -108,14 +108,8 @@ static bool layout_set(struct plan_setting *setting, struct plan_layout *to,
         to->pipeline = request->pipeline;
     of_replica = to->tensor * to->pipeline;
     devices = devices > 0 ? devices : of_replica;
-    if (!plan_check_model(setting, to, error))
+    if (!plan_check_model(setting, to, error) || !plan_check_devices(to, devices, false, error))
         return false;
-    if (devices % of_replica != 0)
-        return error_set(error, ERROR_USAGE,
-                         "--tp times --pp is %lld, which does not divide the %lld devices; the "
-                         "nearest number of devices that fits is %lld",
-                         (long long)of_replica, (long long)devices,
-                         (long long)plan_nearest_multiple(of_replica, devices));
     to->data = devices / of_replica;
     setting->batch = to->data * to->micro;
     return plan_check(setting, to, error);
@@ -297,7 +291,7 @@ static double scaling_by_device(const struct scaling *scaling, bool is_matrix, b
     from = plan_context_of(&scaling->from, &one_device);
     to = plan_context_of(&scaling->to, &one_device);
     if (is_attention)
-        return from.peak_16 * from.rates->flash_2 / (to.peak_16 * to.rates->flash_2);
+        return from.peak_16 * from.rates->flash_1 / (to.peak_16 * to.rates->flash_1);
     return is_matrix ? from.peak * from.matrix / (to.peak * to.matrix)
                      : from.memory_rate / to.memory_rate;
 }

@@ -122,6 +122,92 @@ static void experts_stream_what_is_not_fused(void **state)
     assert_true(plan_step(&setting, &layout).accounts[PLAN_MEMORY] > least + 1.5 * sorted);
 }
 
+/* Half of the layers recomputed lie between none and all, in time, FLOPs and memory. */
+static void half_of_the_layers_lie_between(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_layout layout = one_device;
+    struct plan_outcome none = plan_step(&setting, &layout);
+    struct plan_outcome all;
+    struct plan_outcome half;
+
+    (void)state;
+    layout.recompute = RECOMPUTE_FULL;
+    all = plan_step(&setting, &layout);
+    setting.recomputed_share = 0.5;
+    half = plan_step(&setting, &layout);
+    assert_true(fabs(2.0 * half.accounts[PLAN_RECOMPUTE] / all.accounts[PLAN_RECOMPUTE] - 1.0) <
+                1e-9);
+    assert_true(fabs(2.0 * half.hardware_flops / (none.hardware_flops + all.hardware_flops) - 1.0) <
+                1e-9);
+    assert_true(half.memory.activations > all.memory.activations &&
+                half.memory.activations < none.memory.activations);
+}
+
+/* Shards of one node: gathered over its links, while what the nodes hold twice is reduced among
+ * them; each device holds more. Broadcasts in turn cost more the more devices there are. */
+static void shards_of_a_node_are_gathered_there(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_layout layout = {1, 1, 1, 1, 1, 64, 1, 1, RECOMPUTE_NONE};
+    struct plan_outcome of_all = plan_step(&setting, &layout);
+    struct plan_outcome of_node;
+
+    (void)state;
+    setting.shard_devices = 8;
+    of_node = plan_step(&setting, &layout);
+    assert_true(of_node.accounts[PLAN_SHARDS] < of_all.accounts[PLAN_SHARDS]);
+    assert_true(fabs(of_node.memory.optimizer / of_all.memory.optimizer - 8.0) < 1e-9);
+    setting.broadcasts_weights = true;
+    assert_true(plan_step(&setting, &layout).step == of_node.step);
+    setting.shard_devices = 0;
+    assert_true(plan_step(&setting, &layout).step - of_all.step > 64 * 1e-3);
+    setting.shard_devices = 5;
+    assert_false(plan_check(&setting, &layout, NULL));
+}
+
+/* Launches that are waited for add up with the kernels; heads of no multiple of eight leave the
+ * matrix units, where scores are products of their own. */
+static void kernels_wait_and_odd_heads_are_slow(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "gpt2");
+    struct plan_outcome plain;
+
+    (void)state;
+    setting.sequence = 1024;
+    setting.attention = PLAN_UNFUSED;
+    plain = plan_step(&setting, &one_device);
+    setting.is_blocking = true;
+    assert_true(plan_step(&setting, &one_device).accounts[PLAN_LAUNCH] >
+                plain.accounts[PLAN_LAUNCH]);
+    setting.is_blocking = false;
+    model.kinds[0].key_size = 65;
+    assert_true(plan_step(&setting, &one_device).accounts[PLAN_ATTENTION] >
+                2.0 * plain.accounts[PLAN_ATTENTION]);
+    setting.attention = PLAN_FLASH;
+    plain = plan_step(&setting, &one_device);
+    model.kinds[0].window = 128;
+    assert_true(plan_step(&setting, &one_device).accounts[PLAN_ATTENTION] <
+                plain.accounts[PLAN_ATTENTION]);
+}
+
+/* Interleaved, sends hide behind the other chunks' work. */
+static void interleaved_sends_hide(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_layout layout = {1, 4, 2, 1, 1, 1, 1, 0, RECOMPUTE_NONE};
+    struct plan_outcome hidden = plan_step(&setting, &layout);
+
+    (void)state;
+    setting.hides_gradients = false;
+    assert_true(plan_step(&setting, &layout).accounts[PLAN_STAGES] >
+                3.0 * hidden.accounts[PLAN_STAGES]);
+}
+
 /* A ring of eight in a node: what it is short of the wire's time is the latency's. */
 static void a_ring_moves_its_volume(void **state)
 {
@@ -324,9 +410,9 @@ static void devices_name_what_fits(void **state)
     assert_false(plan_check_devices(&layout, 64, true, &error));
     assert_non_null(strstr(error.message, "the --dp that fits is 16"));
     assert_false(plan_check_devices(&layout, 61, false, &error));
-    assert_non_null(strstr(error.message, "the nearest that fits is 60"));
+    assert_non_null(strstr(error.message, "the nearest number of devices that fits is 60"));
     assert_false(plan_check_devices(&layout, 1, false, &error));
-    assert_non_null(strstr(error.message, "the nearest that fits is 4"));
+    assert_non_null(strstr(error.message, "the nearest number of devices that fits is 4"));
 }
 
 /* Each that is kept fits, is what plan_step says of it, and none is out of order. */
@@ -369,6 +455,10 @@ int main(void)
         cmocka_unit_test(useful_time_is_flops_by_peak),
         cmocka_unit_test(a_measured_run_scales_all_but_the_flops),
         cmocka_unit_test(experts_stream_what_is_not_fused),
+        cmocka_unit_test(half_of_the_layers_lie_between),
+        cmocka_unit_test(shards_of_a_node_are_gathered_there),
+        cmocka_unit_test(kernels_wait_and_odd_heads_are_slow),
+        cmocka_unit_test(interleaved_sends_hide),
         cmocka_unit_test(a_ring_moves_its_volume),
         cmocka_unit_test(an_exchange_sends_copies_once),
         cmocka_unit_test(devices_without_units_have_tiles),
