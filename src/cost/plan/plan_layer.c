@@ -8,8 +8,6 @@
 /* Checkpointing a layer as Megatron does: states of the random numbers are read back and set. From
  * vTrain's smallest models, where the host is what a layer waits for. */
 static const double CHECKPOINT_SECONDS = 2.3e-3;
-/* Where host and device take alike, they do not hide one another fully. */
-static const double OVERLAP_POWER = 4.0;
 
 /* Without routed experts, which are sharded by other ranks than the rest. */
 double plan_layer_parameters(const struct layer_kind *kind)
@@ -389,14 +387,15 @@ static struct plan_pass plan_backward(const struct plan_context *context,
     return pass;
 }
 
-/* The host launches kernels while the device works; what it cannot keep up with is waiting. A
- * p-norm of both times with p = OVERLAP_POWER: max of the two where they differ, and more where
- * they are alike. */
+/* The host launches kernels while the device works; what it cannot keep up with is waiting. The
+ * fourth root of the sum of fourth powers: the larger of the two where they differ, and more where
+ * they are alike, since neither hides the other fully. */
 static void plan_wait_for_host(struct plan_pass *pass, double host, bool is_blocking)
 {
-    double both = is_blocking ? pass->device + host
-                              : pow(pow(pass->device, OVERLAP_POWER) + pow(host, OVERLAP_POWER),
-                                    1.0 / OVERLAP_POWER);
+    double device_2 = pass->device * pass->device;
+    double host_2 = host * host;
+    double both =
+        is_blocking ? pass->device + host : sqrt(sqrt(device_2 * device_2 + host_2 * host_2));
 
     plan_pass_charge(pass, PLAN_LAUNCH, both - pass->device);
     pass->device = both;
@@ -429,15 +428,19 @@ static void plan_add_shards(const struct plan_context *context, const struct lay
                             struct plan_passes *passes)
 {
     const struct plan_layout *layout = context->layout;
-    double dense = 2.0 * plan_layer_parameters(kind) / (double)layout->tensor;
-    double experts = 2.0 * plan_expert_parameters(kind) / (double)layout->expert;
-    struct plan_sharing whole = plan_sharing(context, plan_replicas(layout), dense);
-    struct plan_sharing routed = plan_sharing(context, plan_expert_replicas(layout), experts);
-    double forward = whole.gather + routed.gather;
-    double backward = 2.0 * forward + whole.across + routed.across;
+    struct plan_sharing dense;
+    struct plan_sharing experts;
+    double forward;
+    double backward;
 
     if (layout->zero < 3 || plan_replicas(layout).size == 1)
         return;
+    dense = plan_sharing(context, plan_replicas(layout),
+                         2.0 * plan_layer_parameters(kind) / (double)layout->tensor);
+    experts = plan_sharing(context, plan_expert_replicas(layout),
+                           2.0 * plan_expert_parameters(kind) / (double)layout->expert);
+    forward = dense.gather + experts.gather;
+    backward = 2.0 * forward + dense.across + experts.across;
     plan_pass_charge(&passes->forward, PLAN_SHARDS,
                      fmax(forward - plan_pass_seconds(&passes->forward), SLOWED_SHARE * forward));
     plan_pass_charge(

@@ -312,11 +312,12 @@ double plan_collective_seconds(const struct plan_context *context, enum plan_col
     double network = context->setting->network * NETWORK_SHARE;
     double rate = links > 0.0 ? links : network;
     double rounds = kind == PLAN_ALL_REDUCE ? 2.0 : 1.0;
-    double latency = plan_latency(context, rounds, inside, nodes);
+    double latency;
     double volume = bytes * (size - 1.0) / size;
 
     if (group.size <= 1)
         return 0.0;
+    latency = plan_latency(context, rounds, inside, nodes);
     if (nodes > 1.0)
         rate = fmin(rate, network * (kind == PLAN_SEND ? 1.0 : inside));
     if (kind == PLAN_ALL_TO_ALL)

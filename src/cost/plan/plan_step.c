@@ -86,14 +86,14 @@ static double plan_broadcast_seconds(const struct plan_context *context, struct 
 }
 
 /* Without shards gradients are all-reduced. With them they are scattered, reduced among the devices
- * of the same shard, and weights gathered in 16 bits. */
+ * of the same shard, and weights gathered in 16 bits; by ZeRO 3 layer by layer, in plan_layer.c. */
 static struct plan_exchanged plan_exchanged(const struct plan_context *context,
                                             struct plan_group replicas, double parameters)
 {
     double bytes = (double)context->setting->gradient_bytes * parameters;
     struct plan_group shards = plan_shards(context, replicas);
 
-    if (parameters <= 0.0)
+    if (parameters <= 0.0 || context->layout->zero >= 3)
         return (struct plan_exchanged){0.0, 0.0};
     if (context->layout->zero == 0)
         return (struct plan_exchanged){
@@ -126,8 +126,8 @@ static void plan_add_gradients(const struct plan_context *context, struct plan_p
         plan_exchanged(context, plan_replicas(layout), plan_local_parameters(context, false));
     struct plan_exchanged experts =
         plan_exchanged(context, plan_expert_replicas(layout), plan_local_parameters(context, true));
-    double reduced = layout->zero >= 3 ? 0.0 : dense.reduced + experts.reduced;
-    double gathered = layout->zero >= 3 ? 0.0 : dense.gathered + experts.gathered;
+    double reduced = dense.reduced + experts.reduced;
+    double gathered = dense.gathered + experts.gathered;
 
     if (setting->hides_gradients)
         reduced = plan_seen_seconds(context, reduced, &layers->backward);
