@@ -5,11 +5,10 @@
 #include "commands/page_options.h"
 #include "commands/recording_options.h"
 #include "output/exports/export_format.h"
-#include "pipeline/export_chrome.h"
 #include "pipeline/exported_results.h"
-#include "pipeline/fleet_export.h"
 #include "pipeline/read_ranks.h"
 #include "pipeline/session.h"
+#include "pipeline/subcommands.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "commands/recording_options.h"
 #include "live/run/run_parts.h"
 #include "pipeline/capture_run.h"
-#include "pipeline/fleet_export.h"
+#include "pipeline/exported_results.h"
 #include "pipeline/subcommands.h"
 #include "readers/step_record/job_records.h"
 

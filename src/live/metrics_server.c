@@ -2,7 +2,7 @@
 #include "live/metrics_server.h"
 
 #include "base/core/invariant.h"
-#include "base/text/metric_label.h"
+#include "base/text/csv_field.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "base/json/json_tree.h"
 #include "base/text/prefix.h"
 #include "memory/memory_run.h"
-#include "trace/memory_event.h"
+#include "trace/memory_snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>

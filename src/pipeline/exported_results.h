@@ -24,4 +24,14 @@ MUST_USE bool export_results(struct results *results, const struct export_format
  * long as the results; NULL with `error` set where it can't be made. */
 MUST_USE const char *print_rank_report(struct results *results, size_t index, struct error *error);
 
+bool is_fleet_format(const char *name);
+
+/* Becomes the Python that exports, given `arguments` ([count]) as they stand on the command line:
+ * returns only with `error` set. */
+MUST_USE bool export_by_python(char **arguments, int count, struct error *error);
+
+/* Adds the recorded run in `capture` to the folder `fleet`; `labels` may be NULL. False where it
+ * failed: the reason is said. */
+bool add_to_fleet(const char *fleet, const char *labels, const char *capture);
+
 #endif

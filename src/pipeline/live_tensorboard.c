@@ -5,7 +5,6 @@
 #include "base/io/folders.h"
 #include "base/text/display_text.h"
 #include "base/text/owned_text.h"
-#include "output/exports/event_file.h"
 #include "output/exports/tensorboard_run.h"
 #include "output/exports/tensorboard_summary.h"
 #include "pipeline/exported_results.h"

@@ -7,7 +7,6 @@
 #include "base/core/attributes.h"
 #include "base/core/bytes.h"
 #include "ranks/rank_digest.h"
-#include "ranks/shared_texts.h"
 
 #include <stdbool.h>
 #include <stddef.h>

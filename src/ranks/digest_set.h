@@ -8,7 +8,6 @@
 #include "base/core/error.h"
 #include "ranks/digest_record.h"
 #include "ranks/rank_digest.h"
-#include "ranks/shared_texts.h"
 
 #include <stdbool.h>
 #include <stddef.h>

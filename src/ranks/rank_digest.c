@@ -1,9 +1,81 @@
-/* What is kept of one rank once its trace is gone. */
+/* What is kept of one rank once its trace is gone, and the texts that many of these have in common.
+ */
 #include "ranks/rank_digest.h"
 
+#include "base/core/array.h"
+#include "base/core/invariant.h"
 #include "ledger/account.h"
 #include "ledger/chain_part.h"
 #include "ledger/collective_call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct shared_texts *shared_texts_new(void)
+{
+    struct shared_texts *texts = require_memory(calloc(1, sizeof *texts));
+
+    texts->keepers = 1;
+    return texts;
+}
+
+struct shared_texts *shared_texts_keep(struct shared_texts *texts)
+{
+    texts->keepers++;
+    return texts;
+}
+
+/* Counted, as a set and the ranks that were taken out of it both point into the texts, and
+ * either may go first. */
+void shared_texts_release(struct shared_texts *texts)
+{
+    if (!texts || --texts->keepers > 0)
+        return;
+    free(texts->texts);
+    hash_map_clear(&texts->place_of);
+    arena_clear(&texts->arena);
+    free(texts);
+}
+
+uint64_t shared_text_hash(const void *bytes, size_t length)
+{
+    const unsigned char *at = bytes;
+    /* FNV-1a, 64 bits. The hash stands in files (docs/formats/digest.md): other numbers here
+     * would make them unreadable. */
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001B3);
+    return hash;
+}
+
+const struct shared_text *shared_texts_add(struct shared_texts *texts, const void *bytes,
+                                           size_t length)
+{
+    uint64_t hash = shared_text_hash(bytes, length);
+    uint32_t place = hash_map_add(&texts->place_of, hash, texts->count);
+    const struct shared_text *text;
+
+    if (place == texts->count)
+        ARRAY_ADD(texts->texts, texts->count,
+                  (struct shared_text){
+                      .hash = hash,
+                      .bytes = arena_copy_text(&texts->arena, bytes, length),
+                      .length = length,
+                  });
+    text = &texts->texts[place];
+    /* Two texts with one hash: the second is not shared, and whoever adds it keeps it whole. By
+     * the birthday bound that is one chance in a million for six million texts, and a wrong text
+     * is never given. */
+    return text->length == length && memcmp(text->bytes, bytes, length) == 0 ? text : NULL;
+}
+
+const struct shared_text *shared_texts_find(const struct shared_texts *texts, uint64_t hash)
+{
+    uint32_t place = texts ? hash_map_find(&texts->place_of, hash) : NO_VALUE;
+
+    return place == NO_VALUE ? NULL : &texts->texts[place];
+}
 
 void rank_digest_clear(struct rank_digest *digest)
 {

@@ -4,7 +4,7 @@
 
 #include "ledger/step_ledger.h"
 #include "sections/analysis.h"
-#include "trace/series.h"
+#include "trace/trace.h"
 
 #include <stdint.h>
 

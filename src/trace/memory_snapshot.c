@@ -1,7 +1,71 @@
-/* A snapshot of PyTorch's CUDA allocator. */
+/* A snapshot of PyTorch's CUDA allocator, and what was allocated and freed while a trace was
+ * recorded. */
 #include "trace/memory_snapshot.h"
 
+#include "base/core/array.h"
+
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+
+void memory_list_add(struct memory_list *list, const struct memory_event *event)
+{
+    ARRAY_ADD(list->events, list->count, *event);
+}
+
+static bool memory_event_is_sorted(const struct memory_list *list)
+{
+    for (size_t i = 1; i < list->count; i++)
+        if (list->events[i].time_ns < list->events[i - 1].time_ns)
+            return false;
+    return true;
+}
+
+/* `from` has two sorted halves, the second from `middle` on. */
+static void memory_event_merge(struct memory_event *to, const struct memory_event *from,
+                               size_t middle, size_t count)
+{
+    size_t left = 0;
+    size_t right = middle;
+
+    for (size_t i = 0; i < count; i++) {
+        bool takes_left =
+            left < middle && (right == count || from[left].time_ns <= from[right].time_ns);
+
+        to[i] = takes_left ? from[left++] : from[right++];
+    }
+}
+
+/* Bottom-up merge sort: stable, as a release and an allocation at one time must stay in their
+ * order. Mostly the list is sorted. */
+void memory_list_sort(struct memory_list *list)
+{
+    struct memory_event *other;
+
+    if (memory_event_is_sorted(list))
+        return;
+    other = array_resize(NULL, array_room_of(list->count), sizeof *other);
+    for (size_t width = 1; width < list->count; width *= 2) {
+        struct memory_event *swapped = list->events;
+
+        for (size_t start = 0; start < list->count; start += 2 * width) {
+            size_t left = list->count - start;
+            size_t count = left < 2 * width ? left : 2 * width;
+
+            memory_event_merge(other + start, list->events + start, count < width ? count : width,
+                               count);
+        }
+        list->events = other;
+        other = swapped;
+    }
+    free(other);
+}
+
+void memory_list_clear(struct memory_list *list)
+{
+    free(list->events);
+    *list = (struct memory_list){0};
+}
 
 const char *snapshot_action_name(enum snapshot_action action)
 {

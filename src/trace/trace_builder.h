@@ -8,8 +8,7 @@
 #include "base/core/saturated.h"
 #include "base/core/string_pool.h"
 #include "trace/event.h"
-#include "trace/memory_event.h"
-#include "trace/series.h"
+#include "trace/memory_snapshot.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>

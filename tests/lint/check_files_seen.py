@@ -30,7 +30,7 @@ NEED_NOT = {
     "pipeline/hang_report.c": "the command ranks keeps no answer",
     "pipeline/file_content.c": "which files are of which kind: before the question is asked",
     "pipeline/file_kind.c": "what an error says of a file: errors are not kept",
-    "pipeline/fleet_export.c": "output",
+    "pipeline/exported_results.c": "output",
     "pipeline/input_files.c": "finds the files, before the question is asked",
     "pipeline/live_tensorboard.c": "a running job",
     "pipeline/measure_device.c": "a device",

@@ -6,7 +6,12 @@
 #include "base/core/error.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+
+/* Ends the program when memory is out. `target` stays open when the stream is closed, by fclose:
+ * that writes what waits, and tells by EOF where `target` did not take it. */
+MUST_USE FILE *packed_output_open(FILE *target);
 
 /* Between open and close, signals that end the program (Ctrl-C) wait, so that no half-written file
  * is left behind: open late, write, close. What exists and is no regular file (a pipe, /dev/null)

@@ -1,4 +1,4 @@
-/* Fields of comma-separated values. */
+/* Quotes: fields of CSV, and labels of metrics. */
 #include "base/text/csv_field.h"
 
 #include "base/text/utf8.h"
@@ -51,4 +51,24 @@ void csv_write_text(FILE *output, const char *text)
     }
     if (is_quoted)
         (void)fputc('"', output);
+}
+
+/* Prometheus' text format asks for UTF-8, and for these three escapes. */
+void metric_write_text(FILE *output, const char *text)
+{
+    const char *end = text + strlen(text);
+
+    while (text < end) {
+        struct utf8_character c = utf8_decode(text, (size_t)(end - text));
+
+        if (!c.is_valid)
+            (void)fputs("\xEF\xBF\xBD", output);
+        else if (c.code == '\n')
+            (void)fputs("\\n", output);
+        else if (c.code == '"' || c.code == '\\')
+            (void)fprintf(output, "\\%c", (int)c.code);
+        else if (!utf8_is_control(c.code))
+            (void)fwrite(text, 1, c.length, output);
+        text += c.length;
+    }
 }

@@ -9,4 +9,8 @@
  * for control characters. */
 void csv_write_text(FILE *output, const char *text);
 
+/* With \\, \" and \n for these; U+FFFD for bytes that are not UTF-8, and nothing for control
+ * characters, which some that read the format refuse. */
+void metric_write_text(FILE *output, const char *text);
+
 #endif

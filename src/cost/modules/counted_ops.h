@@ -2,13 +2,34 @@
 #ifndef FLOPLEDGER_COST_MODULES_COUNTED_OPS_H
 #define FLOPLEDGER_COST_MODULES_COUNTED_OPS_H
 
+#include "cost/architectures/architecture.h"
 #include "cost/flops/count_flops.h"
+#include "cost/flops/op_call.h"
 #include "cost/modules/host_context.h"
-#include "cost/modules/op_surroundings.h"
+#include "ledger/serving_range.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define NO_SERVING_STEP 0
+
+/* Zeroed is empty. */
+struct op_surroundings {
+    struct serving_range *steps; /* [step_count], those with sums; the first stands for no step */
+    uint32_t step_count;
+    uint32_t step_capacity;
+    uint32_t *step_of; /* [host_count]; NULL: no range of a server has sums */
+    struct expert_sizes experts;
+    bool has_experts;
+    struct attention_windows windows; /* count 0: not known, or no layer has one */
+};
+
+/* `parents` of each host event; `architecture` may be NULL. `around` must be zeroed. */
+void find_op_surroundings(struct op_surroundings *around, const struct trace *trace,
+                          const uint32_t *parents, const struct architecture *architecture);
+
+void op_surroundings_clear(struct op_surroundings *around);
 
 /* What becomes of an event's cost. */
 enum op_state {

@@ -9,6 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* For each of trace->host: the innermost event of its thread that holds it wholly, or NO_EVENT. One
+ * that overlaps another only in part is not inside it. A parent's index is lower than its
+ * children's. [trace->host_count]; large_array_free() it. */
+uint32_t *find_host_parents(const struct trace *trace);
+
+/* Duration less the durations of the direct children, never negative. [trace->host_count];
+ * large_array_free() it. */
+int64_t *measure_own_times(const struct trace *trace, const uint32_t *parents);
+
 enum training_phase {
     PHASE_FORWARD, /* also what is in no phase: the loss, the loader */
     PHASE_BACKWARD,

@@ -8,9 +8,9 @@
 #include "base/text/prefix.h"
 #include "cost/flops/saturating.h"
 #include "cost/modules/compiled_recompute.h"
-#include "cost/modules/host_nesting.h"
+#include "cost/modules/counted_ops.h"
+#include "cost/modules/host_context.h"
 #include "cost/modules/module_costs.h"
-#include "cost/modules/op_surroundings.h"
 #include "ledger/kernel_class.h"
 
 #include <stdint.h>

@@ -5,7 +5,6 @@
 #include "base/core/error.h"
 #include "base/io/folders.h"
 #include "base/io/output_file.h"
-#include "base/io/packed_output.h"
 #include "base/io/processes.h"
 #include "base/text/display_text.h"
 #include "base/text/owned_text.h"

@@ -1,6 +1,6 @@
 /* Prometheus' text format: one block a metric, a line a rank. */
 #include "base/core/exact_real.h"
-#include "base/text/metric_label.h"
+#include "base/text/csv_field.h"
 #include "output/exports/export_format.h"
 #include "output/exports/step_scalars.h"
 #include "output/results/metrics.h"

@@ -1,9 +1,9 @@
 /* Event files of TensorBoard, a folder for each rank where there are several. */
 #include "base/core/attributes.h"
 #include "base/text/owned_text.h"
-#include "output/exports/event_file.h"
 #include "output/exports/export_format.h"
 #include "output/exports/tensorboard_run.h"
+#include "output/exports/tensorboard_summary.h"
 #include "output/results/metrics.h"
 
 #include <ctype.h>

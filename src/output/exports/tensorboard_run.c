@@ -6,7 +6,6 @@
 #include "base/core/invariant.h"
 #include "base/core/out_of_memory.h"
 #include "base/text/utf8.h"
-#include "output/exports/event_file.h"
 #include "output/exports/step_scalars.h"
 #include "output/exports/tensorboard_summary.h"
 #include "output/results/metrics.h"

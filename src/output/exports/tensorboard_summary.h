@@ -1,5 +1,6 @@
-/* What TensorBoard's plugins read: values of a Summary. Each function adds one to `summary`. All
- * texts must be UTF-8. */
+/* TensorBoard's event files, and what its plugins read. The numbers of fields are those of its
+ * message files: summary, tensor, plugins/hparams/api and plugin_data,
+ * plugins/custom_scalar/layout. */
 #ifndef FLOPLEDGER_OUTPUT_EXPORTS_TENSORBOARD_SUMMARY_H
 #define FLOPLEDGER_OUTPUT_EXPORTS_TENSORBOARD_SUMMARY_H
 
@@ -8,6 +9,23 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* When and in which step something was. */
+struct event_time {
+    double wall_seconds; /* since 1970; from another moment on where that is not known */
+    int64_t step;
+};
+
+/* The first record of each file. Write errors show in ferror(output). */
+void event_file_begin(FILE *output, double wall_seconds);
+
+/* `summary`: a Summary, as tensorboard_summary.h makes it. */
+void event_file_add(FILE *output, struct event_time time, const struct bytes *summary);
+
+/* CRC-32C (Castagnoli) as TFRecord stores it: turned, and a constant added. */
+uint32_t masked_crc32c(const void *bytes, size_t length);
 
 /* `description`: Markdown; NULL from the second step of a tag on. */
 void summary_add_scalar(struct bytes *summary, const char *tag, double number,

@@ -7,7 +7,6 @@
 #include "output/reports/first_screen.h"
 #include "output/reports/html_page.h"
 #include "output/reports/report.h"
-#include "output/reports/results_as_json.h"
 #include "output/results/results.h"
 
 /* ---- the first screen ------------------------------------------------------------------------ */

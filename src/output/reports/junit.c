@@ -3,7 +3,7 @@
  * there is one test for each rank, which passes: its report was made. */
 #include "base/text/display_text.h"
 #include "output/reports/report.h"
-#include "output/results/find_results.h"
+#include "output/results/results.h"
 
 #include <stdio.h>
 

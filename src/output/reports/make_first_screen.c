@@ -3,7 +3,7 @@
 #include "output/reports/first_screen.h"
 #include "output/reports/screen_text.h"
 #include "output/reports/section_choice.h"
-#include "output/results/find_results.h"
+#include "output/results/results.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
 
 #include "base/core/attributes.h"
 #include "base/core/error.h"
+#include "base/json/json_writer.h"
 #include "output/results/results.h"
 
 #include <stdbool.h>
@@ -37,5 +38,9 @@ struct report {
      * written to such a place. */
     bool (*can_write)(bool is_terminal, struct error *error);
 };
+
+/* Described in docs/formats/report-json.md. Inside markup (json->is_in_markup) columns also say how
+ * a page shows them: "priority" and "bar". Write errors show in ferror(json->output). */
+void write_results_as_json(struct json_writer *json, const struct results *results);
 
 #endif

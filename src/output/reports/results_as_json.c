@@ -1,5 +1,6 @@
-/* The results as one JSON object with a versioned schema. */
-#include "output/reports/results_as_json.h"
+/* The report for programs: the results as one JSON object with a versioned schema, described in
+ * docs/formats/report-json.md. */
+#include "output/reports/report.h"
 
 enum { SCHEMA_VERSION = 1 };
 
@@ -262,3 +263,20 @@ void write_results_as_json(struct json_writer *json, const struct results *resul
     json_end_array(json);
     json_end_object(json);
 }
+
+static bool write_json(FILE *output, const struct results *results,
+                       const struct report_options *options, struct error *error)
+{
+    struct json_writer json = {.output = output};
+
+    (void)options;
+    (void)error;
+    write_results_as_json(&json, results);
+    return true;
+}
+
+const struct report json_report = {
+    .name = "json",
+    .summary = "for programs: exact numbers, a documented schema",
+    .write = write_json,
+};

@@ -3,7 +3,7 @@
  * about the trace that it was found in. */
 #include "base/json/json_writer.h"
 #include "output/reports/report.h"
-#include "output/results/find_results.h"
+#include "output/results/results.h"
 
 #include <limits.h>
 #include <stdio.h>

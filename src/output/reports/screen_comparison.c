@@ -1,6 +1,6 @@
 /* The first screen of two runs: what changed, and whether it is more than noise. */
 #include "output/reports/screen_text.h"
-#include "output/results/find_results.h"
+#include "output/results/results.h"
 
 #include <math.h>
 #include <stdlib.h>

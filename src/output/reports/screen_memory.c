@@ -2,8 +2,8 @@
 #include "base/text/format.h"
 #include "output/reports/screen_steps.h"
 #include "output/reports/screen_text.h"
-#include "output/results/find_results.h"
 #include "output/results/metrics.h"
+#include "output/results/results.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/text/prefix.h"
 #include "output/reports/screen_steps.h"
 #include "output/reports/screen_text.h"
-#include "output/results/find_results.h"
+#include "output/results/results.h"
 
 #include <math.h>
 #include <stdlib.h>

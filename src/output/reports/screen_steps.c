@@ -4,8 +4,8 @@
 #include "base/text/format.h"
 #include "base/text/prefix.h"
 #include "output/reports/screen_text.h"
-#include "output/results/find_results.h"
 #include "output/results/metrics.h"
+#include "output/results/results.h"
 
 #include <stdio.h>
 #include <string.h>

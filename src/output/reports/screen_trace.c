@@ -1,8 +1,8 @@
 /* The first screen of one rank's profile: where a step goes. */
 #include "output/reports/screen_steps.h"
 #include "output/reports/screen_text.h"
-#include "output/results/find_results.h"
 #include "output/results/metrics.h"
+#include "output/results/results.h"
 
 #include <stdio.h>
 #include <string.h>

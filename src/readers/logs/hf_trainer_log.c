@@ -1,7 +1,7 @@
 /* Output of Hugging Face's Trainer: dictionaries ({'loss': 2.1, ...}) and its progress bar, which
  * is what tells steps and times. The oldest versions write {"loss": 2.1, ..., "step": 50}. */
-#include "readers/logs/log_bar.h"
 #include "readers/logs/log_format.h"
+#include "readers/logs/log_text.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* Progress bars of Lightning and of NeMo 1: "Epoch 0:  10%|#  | 100/1000 [00:10<01:30, 9.9it/s,
  * v_num=0, train_loss=2.3]", or as rich draws them. */
-#include "readers/logs/log_bar.h"
 #include "readers/logs/log_format.h"
+#include "readers/logs/log_text.h"
 
 #include <stddef.h>
 #include <string.h>

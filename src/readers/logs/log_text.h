@@ -44,8 +44,19 @@ bool log_take_real(struct log_text *text, bool has_commas, double *number);
  * negative. "nan" is none, nor is what is longer than 115 days. */
 bool log_take_length(struct log_text *text, int64_t unit_ns, int64_t *length_ns);
 
-/* Whole seconds written as "1:02:03" or "02:03" (as tqdm does, with days as "1 day, 2:03:04" not
- * taken), in nanoseconds. */
-bool log_take_clock(struct log_text *text, int64_t *length_ns);
+/* total 0: not known, "Epoch 0: : 129it [43:14, 20.11s/it]" */
+struct log_bar {
+    struct log_text title; /* before the percentage; empty without one */
+    int64_t done;
+    int64_t total;
+    int64_t elapsed_ns;   /* since the bar's beginning, in whole seconds */
+    struct log_text rest; /* behind the times, up to the closing bracket and further */
+};
+
+bool log_take_bar(struct log_text line, struct log_bar *bar);
+
+/* The same for those that Lightning draws with rich: "Epoch 0/9 ---- 100/1000 0:00:10 * 0:01:30
+ * 9.9it/s v_num: 0", of characters that are not ASCII for the dashes and the star. */
+bool log_take_rich_bar(struct log_text line, struct log_bar *bar);
 
 #endif

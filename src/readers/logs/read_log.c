@@ -10,7 +10,6 @@
 #include "readers/logs/log_signs.h"
 #include "readers/logs/log_text.h"
 #include "readers/logs/log_time.h"
-#include "readers/logs/log_words.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* Reads what `nsys export --type sqlite` writes, one process at a time: a process is a rank. */
 #include "base/core/invariant.h"
 #include "base/io/progress.h"
+#include "readers/nsys/nsys_database.h"
 #include "readers/nsys/nsys_ids.h"
 #include "readers/nsys/nsys_sqlite_ranks.h"
-#include "readers/nsys/nsys_sqlite_reading.h"
 #include "readers/reader.h"
 
 #include <inttypes.h>

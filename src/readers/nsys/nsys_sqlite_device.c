@@ -1,5 +1,5 @@
 /* What an Nsight Systems database holds of a device's streams. */
-#include "readers/nsys/nsys_sqlite_reading.h"
+#include "readers/nsys/nsys_database.h"
 
 #include <inttypes.h>
 #include <stdio.h>

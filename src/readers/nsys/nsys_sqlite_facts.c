@@ -1,8 +1,8 @@
 /* What an Nsight Systems database says of the run: devices, names, host, rank. */
 #include "base/text/prefix.h"
+#include "readers/nsys/nsys_database.h"
 #include "readers/nsys/nsys_ids.h"
 #include "readers/nsys/nsys_sqlite_ranks.h"
-#include "readers/nsys/nsys_sqlite_reading.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Gives ranges of NCCL's calls the sizes and communicators that their payloads tell. */
 #include "base/core/array.h"
 #include "base/text/prefix.h"
-#include "readers/nsys/nsys_sqlite_reading.h"
+#include "readers/nsys/nsys_database.h"
 
 #include <ctype.h>
 #include <inttypes.h>

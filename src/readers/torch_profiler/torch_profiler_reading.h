@@ -8,7 +8,7 @@
 #include "readers/torch_profiler/torch_profiler_event.h"
 #include "readers/torch_profiler/torch_profiler_layout.h"
 #include "readers/torch_profiler/torch_profiler_memo.h"
-#include "trace/memory_event.h"
+#include "trace/memory_snapshot.h"
 #include "trace/trace.h"
 #include "trace/trace_builder.h"
 

@@ -8,7 +8,7 @@
 #include "replay/replay_model.h"
 #include "sections/advice/advice_rule.h"
 #include "sections/advice/claim.h"
-#include "sections/advice/recording_end.h"
+#include "sections/advice/recording_rules.h"
 #include "sections/advice/single_tensors.h"
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"

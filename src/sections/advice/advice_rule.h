@@ -7,7 +7,7 @@
 #include "cost/efficiency/efficiency.h"
 #include "cost/modules/model_description.h"
 #include "cost/modules/module_costs.h"
-#include "ledger/free_time.h"
+#include "ledger/class_timeline.h"
 #include "ledger/step_ledger.h"
 #include "output/results/results.h"
 #include "replay/replay_model.h"

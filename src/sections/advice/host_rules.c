@@ -6,7 +6,7 @@
 #include "sections/advice/claim.h"
 #include "sections/advice/named_code.h"
 #include "sections/advice/optimizer_options.h"
-#include "sections/advice/recording_end.h"
+#include "sections/advice/recording_rules.h"
 #include "sections/advice/restraints.h"
 #include "sections/advice/waiting_claims.h"
 #include "trace/recorder_words.h"

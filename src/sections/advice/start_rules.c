@@ -2,7 +2,7 @@
 #include "base/text/format.h"
 #include "sections/advice/call_site.h"
 #include "sections/advice/claim.h"
-#include "sections/advice/recording_end.h"
+#include "sections/advice/recording_rules.h"
 
 /* Idle time in first uses, by call. */
 struct first_use_sum {

@@ -10,7 +10,7 @@
 #include "sections/advice/call_site.h"
 #include "sections/advice/claim.h"
 #include "sections/advice/named_code.h"
-#include "sections/advice/recording_end.h"
+#include "sections/advice/recording_rules.h"
 #include "sections/advice/waiting_claims.h"
 #include "trace/recorder_words.h"
 

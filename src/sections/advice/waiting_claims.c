@@ -3,7 +3,7 @@
 
 #include "base/core/invariant.h"
 #include "sections/advice/claim.h"
-#include "sections/advice/recording_end.h"
+#include "sections/advice/recording_rules.h"
 
 #include <stdlib.h>
 

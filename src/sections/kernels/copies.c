@@ -3,7 +3,7 @@
 #include "base/core/hash_map.h"
 #include "base/core/saturated.h"
 #include "base/text/format.h"
-#include "ledger/free_time.h"
+#include "ledger/class_timeline.h"
 #include "output/results/metrics.h"
 #include "sections/analysis.h"
 #include "sections/chosen_events.h"

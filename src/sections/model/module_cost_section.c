@@ -1,11 +1,14 @@
-/* The section module_cost: numbers of the whole model, and what is wrong or missing. */
+/* What does the model compute, and which module does it belong to? The numbers of the whole model,
+ * and what is wrong or missing. */
 #include "base/core/apportion.h"
 #include "base/text/format.h"
 #include "output/results/metrics.h"
+#include "sections/analysis.h"
 #include "sections/model/module_cost_sections.h"
 #include "trace/recorder_words.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 static struct value module_cost_sections_rate(const struct module_cost_view *view, int64_t flops,
@@ -248,3 +251,31 @@ struct section *describe_module_costs(struct results *results, const struct modu
     add_cost_findings(results, section, view);
     return section;
 }
+
+enum { BRIEF_DEPTH = 2 };
+
+/* Without shapes, or without any op that was counted, 'report' says nothing of modules;
+ * 'flops' then says what lacks. */
+static struct section *run_module_cost(struct results *results, const struct analysis_input *input)
+{
+    bool has_steps = input->ledger->source != WINDOW_WHOLE;
+    struct module_cost_view view = {.trace = input->trace,
+                                    .costs = input->costs,
+                                    .description = input->description,
+                                    .steps = has_steps ? input->ledger->step_count : 1,
+                                    .step_note = has_steps ? NULL : "the whole trace as one",
+                                    .is_brief = true,
+                                    .depth = input->options->all_modules ? UINT32_MAX : BRIEF_DEPTH,
+                                    .top = input->options->top,
+                                    .sort = input->options->module_sort};
+
+    if (!input->costs->has_shapes || sum_of_phases(input->costs->total).ops == 0)
+        return NULL;
+    return describe_module_costs(results, &view);
+}
+
+const struct analysis module_cost_analysis = {
+    .name = "module_cost",
+    .summary = "what the model computes: FLOPs, bytes and time by module",
+    .run = run_module_cost,
+};

@@ -21,9 +21,6 @@ struct pipeline_costs {
 /* Past this difference between recorded and replayed steps no estimate is given. */
 #define REPLAY_ERROR_MAX 0.02
 
-/* The graph leaves more than that of the recorded time unexplained. */
-bool pipeline_is_refused(const struct pipeline_costs *costs);
-
 /* `costs` must be zeroed. */
 void find_pipeline_costs(struct pipeline_costs *costs, struct pipeline_replay *simulation);
 void pipeline_costs_clear(struct pipeline_costs *costs);

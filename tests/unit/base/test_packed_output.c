@@ -1,6 +1,6 @@
 /* What is packed comes out again, and a full disk is told. */
 #include "base/io/input_stream.h"
-#include "base/io/packed_output.h"
+#include "base/io/output_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* free_time against a count made instant by instant. */
-#include "ledger/free_time.h"
+#include "ledger/class_timeline.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Numbers as DeepSpeed prints them. */
-#include "output/reports/deepspeed_numbers.h"
+#include "output/reports/deepspeed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

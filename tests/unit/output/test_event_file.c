@@ -1,6 +1,6 @@
 /* Records of event files, and their checksums. */
 #include "base/core/bytes.h"
-#include "output/exports/event_file.h"
+#include "output/exports/tensorboard_summary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* What is in results is found by its keys, and what is not is told. */
-#include "output/results/find_results.h"
 #include "output/results/metrics.h"
+#include "output/results/results.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

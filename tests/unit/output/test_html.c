@@ -1,7 +1,6 @@
 /* The report for a browser: the data stands in the page, and stays data. */
 #include "output/reports/html_page.h"
 #include "output/reports/report.h"
-#include "output/reports/results_as_json.h"
 #include "support_output.h"
 #include "support_results.h"
 

@@ -1,5 +1,4 @@
 /* Words, numbers and times of a line of a log. */
-#include "readers/logs/log_bar.h"
 #include "readers/logs/log_text.h"
 #include "readers/logs/log_time.h"
 

@@ -3,7 +3,6 @@
 #include "readers/logs/log_format.h"
 #include "readers/logs/log_signs.h"
 #include "readers/logs/log_time.h"
-#include "readers/logs/log_words.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Calls of NCCL and what they say of the kernels that they launch. */
 #include "ledger/collective_call.h"
-#include "readers/nsys/nsys_sqlite_reading.h"
+#include "readers/nsys/nsys_database.h"
 #include "trace/trace_builder.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Payloads of NCCL's ranges: bytes by schema, and JSON. */
-#include "readers/nsys/nsys_sqlite_reading.h"
+#include "readers/nsys/nsys_database.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Launches: delays, short kernels, graphs, and the queues of the streams. */
-#include "sections/kernels/launch_queue.h"
+#include "sections/kernels/launches.h"
 #include "support_trace.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* The order of allocations and releases. */
 #include "base/core/attributes.h"
-#include "trace/memory_event.h"
+#include "trace/memory_snapshot.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

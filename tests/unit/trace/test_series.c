@@ -1,6 +1,5 @@
 /* Sampled counters: one series each, samples by time. */
 #include "base/core/attributes.h"
-#include "trace/series.h"
 #include "trace/trace.h"
 #include "trace/trace_builder.h"
 

@@ -1,6 +1,6 @@
 /* What the profiler's own work took from the program: at the end of the recording, and in calls. */
-#ifndef FLOPLEDGER_SECTIONS_ADVICE_RECORDING_END_H
-#define FLOPLEDGER_SECTIONS_ADVICE_RECORDING_END_H
+#ifndef FLOPLEDGER_SECTIONS_ADVICE_RECORDING_RULES_H
+#define FLOPLEDGER_SECTIONS_ADVICE_RECORDING_RULES_H
 
 #include "sections/advice/advice_rule.h"
 

@@ -1,6 +1,6 @@
 /* How many launched kernels wait on each stream. */
-#ifndef FLOPLEDGER_SECTIONS_KERNELS_LAUNCH_QUEUE_H
-#define FLOPLEDGER_SECTIONS_KERNELS_LAUNCH_QUEUE_H
+#ifndef FLOPLEDGER_SECTIONS_KERNELS_LAUNCHES_H
+#define FLOPLEDGER_SECTIONS_KERNELS_LAUNCHES_H
 
 #include "sections/analysis.h"
 

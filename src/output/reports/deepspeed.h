@@ -1,6 +1,6 @@
 /* Numbers as DeepSpeed's Flops Profiler prints them: "1.08 G", "56.36 ms", "86.58%". */
-#ifndef FLOPLEDGER_OUTPUT_REPORTS_DEEPSPEED_NUMBERS_H
-#define FLOPLEDGER_OUTPUT_REPORTS_DEEPSPEED_NUMBERS_H
+#ifndef FLOPLEDGER_OUTPUT_REPORTS_DEEPSPEED_H
+#define FLOPLEDGER_OUTPUT_REPORTS_DEEPSPEED_H
 
 #include "base/text/format.h"
 
