@@ -5,7 +5,7 @@ a file that is cut or changed end in an answer or an error that names the place?
     tests/properties/recorder_formats.py PROGRAM [--count N] [--seed S] [--real]
 
 --real: recordings of other people, too, where they are at hand (../shared, or FLOPLEDGER_SHARED): each is written in Perfetto's
-form by the real classes and by `flopledger export perfetto`. Ends with a line of counts.
+form by the real classes and by `flopledger export perfetto`, and what rocprofv3 can tell of it as its database and its text. Ends with a line of counts.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ from ascend_recording import (  # noqa: E402
 from ledger_script import Plan  # noqa: E402
 from make_trace import make_trace  # noqa: E402
 from perfetto_file import Form, nanoseconds, protos, write_pftrace  # noqa: E402
+from rocpd_database import write_rocpd  # noqa: E402
+from rocprof_json import write_json  # noqa: E402
+from rocprof_recording import process_of_part, rocprof_part  # noqa: E402
 from trace_styles import STYLES  # noqa: E402
 from write_trace import write_trace  # noqa: E402
 from xplane_file import KnownSpace, gpu_space, tpu_space, write_space  # noqa: E402
@@ -258,6 +261,43 @@ def check_ascend(program: Path, folder: Path, seed: int) -> list[str]:
     return problems
 
 
+def numbers_alone(results: Any) -> Any:
+    """Without why something is not known: each recorder has its own remedy."""
+    if isinstance(results, dict):
+        return {key: numbers_alone(part) for key, part in results.items() if key != "not_known"}
+    if isinstance(results, (list, tuple)):
+        return [numbers_alone(part) for part in results]
+    return results
+
+
+def check_rocprof(program: Path, folder: Path, text: str, rng: random.Random) -> list[str]:
+    """What rocprofv3's formats can tell of a trace, as torch.profiler, and as its database and its text write it."""
+    trace = json.loads(text, parse_float=Decimal)
+    kept = rocprof_part({"traceEvents": trace} if isinstance(trace, list) else trace)
+    if not any(event["cat"] == "kernel" for event in kept["traceEvents"]):
+        return []
+    plain = folder / "rocprof_part.json"
+    plain.write_text(timed_json(kept))
+    process = process_of_part(kept, rng.randrange(2, 99_999), rng.randrange(1, 99_999))
+    shapes = [(rng.choice(("own", "common", "lean")), write_rocpd), ("compact", write_json)]
+    wanted = numbers_alone(sections_of(program, plain))
+    problems = []
+    for shape, write in shapes:
+        path = folder / f"run_results.{'json' if write is write_json else 'db'}"
+        write(path, [process], shape)
+        found = numbers_alone(sections_of(program, path))
+        if found != wanted:
+            problems.append(f"{path.name}, {shape}: {first_difference(wanted, found)}")
+    return problems
+
+
+def check_rocprof_of(program: Path, folder: Path, seed: int) -> list[str]:
+    rng = random.Random(f"rocprof {seed}")
+    style = list(STYLES.values())[seed % len(STYLES)]
+    made = make_trace(seed, Plan(steps=rng.randint(1, 4), blocks=rng.randint(1, 12)), style)
+    return check_rocprof(program, folder, write_trace(made, style).whole(), rng)
+
+
 def proto_problems(path: Path) -> list[str]:
     """What the real classes find in an export: fields that they don't know, begins without ends, texts nobody gave."""
     if not protos:
@@ -330,8 +370,9 @@ def check_real(program: Path) -> tuple[int, int]:
             alone = Path(folder) / path.name  # without captures beside it
             alone.write_bytes(path.read_bytes())
             problems = check_export(program, Path(folder), alone)
+            rng = random.Random(number)
+            problems += check_rocprof(program, Path(folder), text.decode(), rng)
             if protos:
-                rng = random.Random(number)
                 problems += compare_forms(program, Path(folder), text.decode(), rng)
         for problem in problems:
             print(f"FAILED: {path.name}: {problem}")
@@ -374,6 +415,7 @@ def main() -> None:
             program = arguments.program.resolve()
             problems = check(program, Path(folder), seed)
             problems += check_ascend(program, Path(folder), seed)
+            problems += check_rocprof_of(program, Path(folder), seed)
             if protos:
                 problems += check_equality(program, Path(folder), seed)
         failed += bool(problems)
