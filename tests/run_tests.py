@@ -165,6 +165,7 @@ GROUPS = [
         "properties: files of other recorders with a known ledger",
         script("tests/properties/recorder_formats.py", PROGRAM, "--real"),
         script("tests/properties/recorder_folders.py", PROGRAM),
+        script("tests/properties/stumbling_blocks.py", PROGRAM),
         "build",
     ),
     Group(

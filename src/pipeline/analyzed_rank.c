@@ -21,6 +21,9 @@ static bool no_such_step(const struct trace *trace, const struct ledger_options 
         find_steps_by_pattern(&windows, trace, options->step_pattern);
     else
         find_step_windows(&windows, trace, options->choice, options->device);
+    if (windows.count > 0 && options->first_step == INT64_MIN && options->last_step == INT64_MAX)
+        return error_set(error, ERROR_NO_DATA,
+                         "nothing to report in '%s': no work of its steps has a length", path);
     if (windows.count > 0)
         return error_set(error, ERROR_NO_DATA,
                          "none of the steps asked for is in '%s': it has %u, numbered %lld to %lld",

@@ -1,0 +1,652 @@
+#!/usr/bin/env python3
+"""What readers of other recorders' files stumble on, one case each, in small files.
+
+    tests/properties/stumbling_blocks.py PROGRAM [NAME...]
+
+NAME: only the cases whose names have it. Those that need the real classes of Perfetto are skipped
+without them. Ends with a line of counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sqlite3
+import sys
+import tempfile
+import zlib
+from pathlib import Path
+from typing import Any, Callable
+
+HERE = Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(HERE.parent / "generate")]
+sys.path += map(str, HERE.parents[1].glob("build/venv-formats/lib/python3*/site-packages"))
+
+from ascend_recording import Database  # noqa: E402
+from perfetto_file import protos  # noqa: E402
+from recorder_formats import report_of, rows, run  # noqa: E402
+from rocpd_database import write_rocpd  # noqa: E402
+from rocprof_json import write_json  # noqa: E402
+from rocprof_process import Process  # noqa: E402
+from xplane_file import Event, Line, Plane, environment, gpu_space, write_space  # noqa: E402
+
+BASE = 1_770_000_000_000_000_000
+CLEARED, NEEDED = 1, 2
+BEGIN, END = 1, 2
+
+
+class Case:
+    """A file to be written, and what is asked of it."""
+
+    def __init__(self, program: Path, folder: Path) -> None:
+        self.program, self.folder = program, folder
+
+    def kernels(self, path: Path, rank: int = 0) -> dict[str, tuple[int, int]]:
+        """Calls and ns of each kernel."""
+        _, ranks = report_of(self.program, path)
+        found = rows(ranks[rank]["sections"]["kernels"], "by_name")
+        return {row["kernel"]: (row["count"], row["total"]) for row in found}
+
+    def numbers(self, path: Path, section: str, rank: int = 0) -> dict[str, Any]:
+        _, ranks = report_of(self.program, path)
+        found = ranks[rank]["sections"][section]["numbers"]
+        return {key: number["value"] for key, number in found.items()}
+
+    def printed(self, path: Path, command: str = "inspect") -> str:
+        _, out, err = run(self.program, command, path)
+        return " ".join((out + err).split())
+
+    def code(self, path: Path) -> int:
+        return run(self.program, "report", path)[0]
+
+
+def same(found: Any, wanted: Any) -> None:
+    if found != wanted:
+        raise AssertionError(f"{found}, wanted {wanted}")
+
+
+# ---- XSpaces: TPU --------------------------------------------------------------------------------
+
+
+PRODUCT = (
+    "%fusion.7 = bf16[128,64]{1,0} fusion(bf16[128,32]{1,0} %a, bf16[32,64]{1,0} %b), kind=kOutput"
+)
+
+
+def tpu(plane_id: int = 0, start: int = 0, device: int = 0) -> Plane:
+    """Three products of 1 us each in a step of 10 us."""
+    plane = Plane(f"/device:TPU:{device}", plane_id)
+    plane.stats = {"device_type_string": "TPU v5 lite"}
+    stats = {"hlo_category": "convolution fusion", "flops": 1000, "bytes_accessed": 64}
+    plane.metadata = {PRODUCT: ("fusion.7", {**stats, "program_id": 7})}
+    work = [Event(PRODUCT, at * 10**6, 10**6) for at in (1, 3, 5)]
+    plane.lines = [
+        Line("Steps", [Event("4", 0, 10 * 10**6)], 1, start),
+        Line("XLA Ops", work, 3, start),
+    ]
+    return plane
+
+
+def xplane_metadata_stats_count_each_time(case: Case) -> None:
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [tpu(), environment()])
+    same(case.numbers(path, "model_flops_utilization")["model_flops_per_step"], 3000)
+
+
+def xplane_ids_of_planes_are_any(case: Case) -> None:
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [tpu(number, 0, i) for i, number in enumerate((2, 10, 18, 26))])
+    same(len(report_of(case.program, path)[1]), 4)
+
+
+def xplane_lines_of_devices_may_begin_at_zero(case: Case) -> None:
+    host = Plane("/host:CPU")
+    host.lines = [Line("python", [Event("f", 0, 10**6)], 7, BASE)]
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [tpu(), host])
+    same(sum(ns for _, ns in case.kernels(path).values()), 3000)
+
+
+def xplane_async_ops_overlap_ops(case: Case) -> None:
+    plane = tpu()
+    copy = "%copy-start.1 = f32[64]{0} copy-start(%c)"
+    plane.metadata[copy] = ("copy-start.1", {"hlo_category": "copy-start", "program_id": 7})
+    plane.lines.append(Line("Async XLA Ops", [Event(copy, 10**6, 5 * 10**6)], 4))
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [plane])
+    same(case.kernels(path), {"fusion.7": (3, 3000)})
+    _, ranks = report_of(case.program, path)
+    same(len(rows(ranks[0]["sections"]["copies"], "by_kind")), 1)
+
+
+def xplane_copy_done_is_no_kernel(case: Case) -> None:
+    plane = tpu()
+    wait = "%copy-done.1 = f32[64]{0} copy-done(%c)"
+    plane.metadata[wait] = ("copy-done.1", {"hlo_category": "copy-done", "program_id": 7})
+    plane.lines[1].events.append(Event(wait, 6 * 10**6, 4 * 10**6))
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [plane])
+    same(case.kernels(path), {"fusion.7": (3, 3000)})
+
+
+def xplane_times_have_picoseconds(case: Case) -> None:
+    plane = tpu()
+    plane.lines[1].events = [
+        Event(PRODUCT, 10**6 + 400, 999_700),
+        Event(PRODUCT, 2 * 10**6 + 300, 600),
+    ]
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [plane])
+    same(case.kernels(path)["fusion.7"][0], 2)
+    same(case.kernels(path)["fusion.7"][1] in (1000, 1001), True)
+
+
+def xplane_work_without_a_length_is_told(case: Case) -> None:
+    plane = tpu()
+    plane.lines[1].events = [Event(PRODUCT, 10**6 + 400, 999_700), Event(PRODUCT, 2 * 10**6, 600)]
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [plane])  # the first holds the second, whose time it is
+    same(case.code(path), 4)
+    same("no work of its steps has a length" in case.printed(path, "report"), True)
+
+
+def xplane_empty_lines_and_planes(case: Case) -> None:
+    plane = tpu()
+    plane.lines.insert(0, Line("Framework Ops", [], 9))
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [Plane("/host:metadata"), plane, Plane("/device:TPU:1", 8), Plane("")])
+    same(len(report_of(case.program, path)[1]), 1)
+
+
+# ---- XSpaces: GPU and CPU ------------------------------------------------------------------------
+
+
+def xplane_gpus_have_streams_alone_and_no_name(case: Case) -> None:
+    known = gpu_space(random.Random(3), 1)
+    path = case.folder / "a.xplane.pb"
+    write_space(path, known.planes)
+    device = case.numbers(path, "model_flops_utilization")["device"]
+    same(str(device).split(":")[0], known.device)
+
+
+def xplane_an_op_is_of_a_program(case: Case) -> None:
+    plane, host = Plane("/device:GPU:0"), Plane("/host:CPU")
+    work, calls = [], []
+    for number in (1, 2):  # compiled twice
+        op = {"hlo_op": "dot.3", "program_id": number, "hlo_module": "jit_f"}
+        stats: dict[str, Any] = {"correlation_id": number, **op}
+        calls.append(Event("cuLaunchKernel", number * 10**6, 10**5, dict(stats)))
+        work.append(Event(f"k{number}", number * 10**6 + 10**5, 10**5, dict(stats)))
+    plane.lines = [Line("Stream #1(Kernel)", work, 1)]
+    host.lines = [Line("Host Threads/7", calls, 7)]
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [plane, host])
+    _, ranks = report_of(case.program, path)
+    found = {row["operator"] for row in rows(ranks[0]["sections"]["operators"], "by_name")}
+    same(found, {"jit_f::dot.3", "jit_f(2)::dot.3"})
+
+
+def xplane_lines_of_tensorflow_repeat_time(case: Case) -> None:
+    plane = tpu()
+    same_time = [Event("while/dot", at * 10**6, 10**6) for at in (1, 3, 5)]
+    for number, name in enumerate(("TensorFlow Ops", "TensorFlow Name Scope", "Source code")):
+        plane.lines.append(Line(name, list(same_time), 20 + number))
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [plane])
+    same(sum(ns for _, ns in case.kernels(path).values()), 3000)
+
+
+def xplane_runs_on_processors_are_read(case: Case) -> None:
+    host = Plane("/host:CPU")
+    stats = {"hlo_op": "dot.1", "hlo_module": "jit_f", "program_id": 3}
+    host.lines = [Line("tf_XLAEigen/7", [Event("dot.1", 0, 10**6, {**stats})], 7, BASE)]
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [host])
+    same(case.code(path), 0)
+    same("operators run 100.0 %" in case.printed(path, "report"), True)
+
+
+def xplane_a_stat_may_have_no_name(case: Case) -> None:
+    plane = tpu()
+    plane.lines[1].events[0].stats[""] = 5
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [plane])
+    same(case.kernels(path), {"fusion.7": (3, 3000)})
+
+
+def xplane_the_environment_has_the_time_of_day(case: Case) -> None:
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [tpu(), environment(BASE)])
+    same("begins 2026-02-02" in case.printed(path), True)
+
+
+# ---- Perfetto ------------------------------------------------------------------------------------
+
+
+class Packets:
+    """Packets of Perfetto by the real classes."""
+
+    def __init__(self) -> None:
+        self.trace = protos.Trace()
+
+    def add(self, sequence: int = 1, **fields: Any) -> Any:
+        packet = self.trace.packet.add()
+        packet.trusted_packet_sequence_id = sequence
+        for key, number in fields.items():
+            setattr(packet, key, number)
+        return packet
+
+    def thread(self, uuid: int, pid: int = 50, tid: int = 50) -> None:
+        descriptor = self.add().track_descriptor
+        descriptor.uuid, descriptor.thread.pid, descriptor.thread.tid = uuid, pid, tid
+
+    def half(self, kind: int, time: int, track: int, name: str = "", category: str = "") -> Any:
+        packet = self.add(timestamp=time)
+        event = packet.track_event
+        event.type, event.track_uuid = kind, track
+        if name:
+            event.name = name
+        if category:
+            event.categories.append(category)
+        return packet
+
+    def slice(self, times: tuple[int, int], track: int, name: str, category: str) -> None:
+        self.half(BEGIN, times[0], track, name, category)
+        self.half(END, times[1], track)
+
+    def stage(self, start: int, length: int, name: str, **fields: int) -> Any:
+        packet = self.add(timestamp=start)
+        stage = packet.gpu_render_stage_event
+        stage.duration = length
+        if name:
+            stage.name = name
+        for key, number in fields.items():
+            setattr(stage, key, number)
+        return packet
+
+    def write(self, path: Path) -> Path:
+        path.write_bytes(self.trace.SerializeToString())
+        return path
+
+
+def perfetto_kernel_stands_there_twice(case: Case) -> None:
+    made = Packets()
+    made.thread(1)
+    made.slice((1000, 1_822_881), 1, "gemm", "kernel")
+    made.stage(1000, 1_915_722, "gemm")
+    path = made.write(case.folder / "a.pftrace")
+    same(case.kernels(path), {"gemm": (1, 1_915_722)})
+    same(
+        "1 slices of the device were clamped" in case.printed(path, "report")
+        or "clamped by the writer" in case.printed(path, "report"),
+        True,
+    )
+
+
+def perfetto_begins_stand_before_ends(case: Case) -> None:
+    made = Packets()
+    made.thread(1)
+    for time, name in ((1000, "a"), (2000, "b")):
+        made.half(BEGIN, time, 1, name, "kernel")
+    for time in (2000, 5000):
+        made.half(END, time, 1)
+    path = made.write(case.folder / "a.pftrace")
+    same(case.kernels(path), {"a": (1, 1000), "b": (1, 3000)})
+    same("begin when another ends" in case.printed(path), True)
+
+
+def perfetto_all_of_it_is_compressed(case: Case) -> None:
+    made = Packets()
+    made.thread(1)
+    made.slice((1000, 3000), 1, "gemm", "kernel")
+    outer = Packets()
+    outer.add().compressed_packets = zlib.compress(made.trace.SerializeToString())
+    same(case.kernels(outer.write(case.folder / "a.pftrace")), {"gemm": (1, 2000)})
+
+
+def perfetto_track_and_clock_come_from_defaults(case: Case) -> None:
+    made = Packets()
+    made.thread(1)
+    clocks = made.add().clock_snapshot
+    for clock, time in ((6, 10_000), (3, 4_000)):
+        entry = clocks.clocks.add()
+        entry.clock_id, entry.timestamp = clock, time
+    first = made.add(sequence_flags=CLEARED)
+    first.trace_packet_defaults.timestamp_clock_id = 3
+    first.trace_packet_defaults.track_event_defaults.track_uuid = 1
+    for kind, time in ((BEGIN, 5000), (END, 7000)):
+        packet = made.add(timestamp=time, sequence_flags=NEEDED)
+        packet.track_event.type = kind
+        if kind == BEGIN:
+            packet.track_event.name = "gemm"
+            packet.track_event.categories.append("kernel")
+    made.stage(
+        11_000, 9000, "gemm", gpu_id=0
+    )  # the same work on the other clock, if the default was taken
+    same(case.kernels(made.write(case.folder / "a.pftrace")), {"gemm": (1, 9000)})
+
+
+def perfetto_cleared_names_are_given_anew(case: Case) -> None:
+    made = Packets()
+    made.thread(1)
+    for number, (name, start) in enumerate((("first", 1000), ("second", 5000))):
+        begin = made.half(BEGIN, start, 1, "", "kernel")
+        begin.sequence_flags = CLEARED | NEEDED
+        begin.track_event.name_iid = 4
+        entry = begin.interned_data.event_names.add()
+        entry.iid, entry.name = 4, name
+        made.half(END, start + 1000 + number, 1)
+    path = made.write(case.folder / "a.pftrace")
+    same(case.kernels(path), {"first": (1, 1000), "second": (1, 1001)})
+
+
+def perfetto_what_needs_lost_names_is_dropped(case: Case) -> None:
+    made = Packets()
+    made.thread(1)
+    made.slice((100, 200), 1, "known", "kernel")
+    lost = made.add(sequence=9, timestamp=1000, sequence_flags=NEEDED)
+    lost.track_event.type, lost.track_event.track_uuid, lost.track_event.name_iid = BEGIN, 1, 77
+    path = made.write(case.folder / "a.pftrace")
+    same(case.kernels(path), {"known": (1, 100)})
+    same(case.code(path), 5)
+
+
+def perfetto_incremental_clocks_chain(case: Case) -> None:
+    made = Packets()
+    made.thread(1)
+    chain = made.add(sequence=3, sequence_flags=CLEARED).clock_snapshot
+    for clock, time in ((64, 0), (3, 1_000_000)):
+        entry = chain.clocks.add()
+        entry.clock_id, entry.timestamp, entry.is_incremental = clock, time, clock == 64
+    root = made.add().clock_snapshot
+    for clock, time in ((3, 1_000_000), (6, 9_000_000)):
+        entry = root.clocks.add()
+        entry.clock_id, entry.timestamp = clock, time
+    for kind, step in ((BEGIN, 2000), (END, 3000)):
+        packet = made.add(sequence=3, timestamp=step, timestamp_clock_id=64, sequence_flags=NEEDED)
+        packet.track_event.type, packet.track_event.track_uuid = kind, 1
+        if kind == BEGIN:
+            packet.track_event.name = "gemm"
+            packet.track_event.categories.append("kernel")
+    made.stage(9_002_000, 8000, "gemm", gpu_id=0)
+    same(case.kernels(made.write(case.folder / "a.pftrace")), {"gemm": (1, 8000)})
+
+
+def perfetto_no_gpu_is_not_gpu_zero(case: Case) -> None:
+    made = Packets()
+    made.stage(1000, 10, "none")
+    made.stage(1000, 20, "zero", gpu_id=0)
+    path = made.write(case.folder / "a.pftrace")
+    _, out, _ = run(case.program, "inspect", "--json", path)
+    same(len(rows(json.loads(out)["ranks"][0]["sections"]["devices"], "devices")), 2)
+
+
+def perfetto_a_stage_is_a_kind_and_the_kernel_an_argument(case: Case) -> None:
+    made = Packets()
+    packet = made.stage(1000, 10, "")
+    packet.sequence_flags = CLEARED | NEEDED
+    entry = packet.interned_data.gpu_specifications.add()
+    entry.iid, entry.name = 5, "Kernel"
+    packet.gpu_render_stage_event.stage_iid = 5
+    extra = packet.gpu_render_stage_event.extra_data.add()
+    extra.name, extra.value = "kernel", "gemm_128"
+    found = case.kernels(made.write(case.folder / "a.pftrace"))
+    same(list(found.values()), [(1, 10)])
+
+
+def perfetto_processes_may_lie_hours_apart(case: Case) -> None:
+    made = Packets()
+    for number, start in ((1, 1000), (2, 9 * 3600 * 10**9)):
+        made.thread(number, 50 * number, 50 * number)
+        made.slice((start, start + 500), number, f"f{number}", "cpu_op")
+    path = made.write(case.folder / "a.pftrace")
+    same(case.code(path) in (0, 4), True)
+    same("9.000 h" in case.printed(path), True)
+
+
+def perfetto_ftrace_stands_beside(case: Case) -> None:
+    made = Packets()
+    made.thread(1)
+    bundle = made.add().ftrace_events
+    bundle.cpu = 0
+    entry = bundle.event.add()
+    entry.timestamp, entry.pid = 1500, 7
+    made.slice((1000, 3000), 1, "gemm", "kernel")
+    path = made.write(case.folder / "a.pftrace")
+    same(case.kernels(path), {"gemm": (1, 2000)})
+    same("ftrace" in case.printed(path), True)
+
+
+# ---- rocprofv3 -----------------------------------------------------------------------------------
+
+
+def rocprof_process(pid: int, lengths: list[int]) -> Process:
+    """Kernels of one graph launch."""
+    process = Process(pid, 37_944)
+    kind, operation = process.operation("HIP_RUNTIME_API", "hipGraphLaunch")
+    call = {"start": 500, "end": 900, "thread": pid, "correlation": 11}
+    process.calls.append(call | {"kind": kind, "operation": operation})
+    start = 1000
+    for number, length in enumerate(lengths):
+        process.dispatches.append(
+            {
+                "start": start,
+                "end": start + length,
+                "thread": pid,
+                "correlation": 11,
+                "agent": process.gpu(0),
+                "queue": 1,
+                "stream": 1,
+                "kernel": process.kernel_id(f"k{number % 3}"),
+                "dispatch": number + 1,
+                "shared": 0,
+                "block": [64, 1, 1],
+                "grid": [130, 1, 1],
+            }
+        )
+        start += length + 10
+    return process
+
+
+def rocprof_kernels_of_a_graph_share_a_number(case: Case) -> None:
+    for name, write in (("a_results.json", write_json), ("a_results.db", write_rocpd)):
+        path = case.folder / name
+        write(path, [rocprof_process(5, [100] * 1123)])
+        same(sum(count for count, _ in case.kernels(path).values()), 1123)
+        same("without the call" in case.printed(path, "report"), False)
+
+
+def rocprof_grids_are_work_items(case: Case) -> None:
+    path = case.folder / "a_results.json"
+    write_json(path, [rocprof_process(5, [100])])
+    _, ranks = report_of(case.program, path)
+    text = json.dumps(ranks[0]["sections"])
+    same("130" in text and '"130' in text, False)
+
+
+def rocprof_rows_are_in_no_order(case: Case) -> None:
+    process = rocprof_process(5, [100, 200, 300, 400])
+    ordered = case.folder / "a_results.json"
+    write_json(ordered, [process])
+    wanted = case.kernels(ordered), case.numbers(ordered, "step_ledger")
+    random.Random(1).shuffle(process.dispatches)
+    for name, write in (("b_results.json", write_json), ("b_results.db", write_rocpd)):
+        write(case.folder / name, [process])
+        path = case.folder / name
+        same((case.kernels(path), case.numbers(path, "step_ledger")), wanted)
+
+
+def rocprof_processes_share_their_numbers(case: Case) -> None:
+    processes = [rocprof_process(5, [100]), rocprof_process(5, [700, 800])]
+    for name, write, shape in (
+        ("a_results.json", write_json, "compact"),
+        ("a_results.db", write_rocpd, "own"),
+        ("b_results.db", write_rocpd, "common"),
+    ):
+        path = case.folder / name
+        if shape == "common":  # in one table processes differ by guid and pid
+            processes[1].pid = 6
+        write(path, processes, shape)
+        found = [sum(ns for _, ns in case.kernels(path, rank).values()) for rank in (0, 1)]
+        same(found, [100, 1500])
+
+
+def rocpd_columns_are_left_out(case: Case) -> None:
+    path = case.folder / "a_results.db"
+    write_rocpd(path, [rocprof_process(5, [100, 200])], "lean")
+    same(sum(ns for _, ns in case.kernels(path).values()), 300)
+
+
+def rpd_of_the_older_profiler_is_refused(case: Case) -> None:
+    path = case.folder / "a.rpd"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE rocpd_string (id INTEGER PRIMARY KEY, string TEXT)")
+        connection.execute("CREATE TABLE rocpd_op (id INTEGER, gpuId INTEGER, opType_id INTEGER)")
+        connection.execute("CREATE TABLE rocpd_api (id INTEGER, pid INTEGER, start INTEGER)")
+        connection.execute("INSERT INTO rocpd_op VALUES (1, 0, 1)")
+    same(case.code(path), 3)
+    same("rpd2tracing" in case.printed(path, "report"), True)
+
+
+# ---- Ascend --------------------------------------------------------------------------------------
+
+NPU, CANN, HCCL, ANALYSIS = 31_064, 31_032, 31_096, 31_128
+
+
+def npu_task(name: str, kind: str, start: str, length: float, number: int) -> dict[str, Any]:
+    args = {"Task Type": kind, "Physic Stream Id": 2, "Task Id": number, "connection_id": number}
+    return {"ph": "X", "name": name, "pid": NPU, "tid": 2, "ts": start, "dur": length, "args": args}
+
+
+def npu_meta() -> list[dict[str, Any]]:
+    names = {NPU: "Ascend Hardware", CANN: "CANN", HCCL: "HCCL", ANALYSIS: "Overlap Analysis"}
+    return [
+        {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}}
+        for pid, name in names.items()
+    ]
+
+
+def ascend_list_of_texts_with_metadata_within(case: Case) -> None:
+    path = case.folder / "trace_view.json"
+    events = [
+        npu_task("MatMul", "AI_CORE", "1770000000000001.123", 4.877, 1),
+        *npu_meta(),
+        npu_task("MatMul", "AI_CORE", "1770000000000006.001", 1.0, 2),
+    ]
+    path.write_text(json.dumps(events))
+    same(case.kernels(path), {"MatMul": (2, 5877)})
+    same("recorded time 5.878 µs" in case.printed(path), True)
+
+
+def ascend_rows_that_repeat_time(case: Case) -> None:
+    path = case.folder / "trace_view.json"
+    events = [*npu_meta(), npu_task("MatMul", "AI_CORE", "100.000", 5.0, 1)]
+    for pid, name in ((ANALYSIS, "Computing"), (ANALYSIS, "Free")):
+        events.append({"ph": "X", "name": name, "pid": pid, "tid": 0, "ts": "100.000", "dur": 5.0})
+    whole = {"ph": "X", "name": "hcom_allReduce__1_0_1", "pid": HCCL, "tid": 7, "ts": "200.000"}
+    events += [
+        {
+            "ph": "M",
+            "name": "thread_name",
+            "pid": HCCL,
+            "tid": 7,
+            "args": {"name": "Group 0 Communication"},
+        },
+        {"ph": "M", "name": "thread_name", "pid": HCCL, "tid": 8, "args": {"name": "Plane 0"}},
+        {**whole, "dur": 9.0, "args": {"connection_id": 5}},
+    ]
+    part = {"task type": "Memcpy", "stream id": 2, "task id": 9}
+    events.append({**whole, "name": "Memcpy", "tid": 8, "dur": 3.0, "args": part})
+    events.append(npu_task("MEMCPY_ASYNC", "MEMCPY_ASYNC", "200.000", 3.0, 9))
+    path.write_text(json.dumps(events))
+    same(case.kernels(path), {"MatMul": (1, 5000), "hcom_allReduce": (1, 9000)})
+
+
+def ascend_waits_are_no_work(case: Case) -> None:
+    path = case.folder / "trace_view.json"
+    events = [*npu_meta(), npu_task("MatMul", "AI_CORE", "100.000", 5.0, 1)]
+    for number, kind in enumerate(("NOTIFY_WAIT", "EVENT_WAIT", "NOTIFY_RECORD"), 2):
+        events.append(npu_task(kind, kind, f"{100 * number}.000", 90.0, number))
+    path.write_text(json.dumps(events))
+    same(case.kernels(path), {"MatMul": (1, 5000)})
+
+
+def ascend_tables_beside_are_no_traces(case: Case) -> None:
+    folder = case.folder / "h_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+    folder.mkdir(parents=True)
+    tasks = [*npu_meta(), npu_task("MatMul", "AI_CORE", "100.000", 5.0, 1)]
+    (folder / "trace_view.json").write_text(json.dumps(tasks))
+    (folder / "kernel_details.csv").write_text(
+        "Name,Start Time(us),Duration(us)\nMatMul,100.000\t,5\n"
+    )
+    (folder / "step_trace_time.csv").write_text("Step,Computing,Free\n,7.0,1.0\n")
+    same(case.kernels(folder), {"MatMul": (1, 5000)})
+    same("passed over as no traces: 2 files" in case.printed(folder, "report"), True)
+
+
+def ascend_databases_may_be_in_wal_mode(case: Case) -> None:
+    path = case.folder / "ascend_pytorch_profiler_0.db"
+    made = Database(path, random.Random(0))
+    made.connection.execute("PRAGMA journal_mode = WAL")
+    name, kind = made.string("MatMul"), made.string("AI_CORE")
+    made.add("COMPUTE_TASK_INFO", name=name, globalTaskId=1, taskType=kind)
+    made.add(
+        "TASK", startNs=BASE, endNs=BASE + 7, deviceId=3, globalTaskId=1, taskType=kind, streamId=2
+    )
+    made.close()
+    path.chmod(0o444)
+    same(case.kernels(path), {"MatMul": (1, 7)})
+    same([file.name for file in case.folder.iterdir()], [path.name])
+
+
+# ---- Proton --------------------------------------------------------------------------------------
+
+
+def proton_devices_are_texts_and_inner_nodes_empty(case: Case) -> None:
+    leaf = {"count": 2, "device_id": "1", "device_type": "CUDA", "time (ns)": 2000, "flops16": 4e6}
+    tree = {"frame": {"name": "ROOT", "type": "function"}, "metrics": {"time (ns)": 0}}
+    inner = {"frame": {"name": "layer"}, "metrics": {"count": 0}}
+    node = {"frame": {"name": "matmul"}, "metrics": leaf, "children": []}
+    none = {"frame": {"name": "empty"}, "metrics": {}, "children": []}
+    tree["children"] = [{**inner, "children": [node, none]}]
+    path = case.folder / "a.hatchet"
+    path.write_text(json.dumps([tree, {"CUDA": {"1": {"arch": "90", "num_sms": 132}}}]))
+    text = case.printed(path, "report")
+    same("matmul" in text and "2.00 µs" in text.replace("2.000 µs", "2.00 µs"), True)
+
+
+Test = Callable[[Case], None]
+KINDS = ("xplane", "perfetto", "rocprof", "rocpd", "rpd", "ascend", "proton")
+TESTS: dict[str, Test] = {
+    name: test for name, test in globals().items() if name.startswith(tuple(f"{k}_" for k in KINDS))
+}
+TESTS.pop("rocprof_process")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program", type=Path)
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    passed = failed = skipped = 0
+    for name, test in TESTS.items():
+        if arguments.names and not any(word in name for word in arguments.names):
+            continue
+        if name.startswith("perfetto") and not protos:
+            skipped += 1
+            continue
+        with tempfile.TemporaryDirectory(prefix="flopledger-blocks-") as folder:
+            try:
+                test(Case(arguments.program.resolve(), Path(folder)))
+                passed += 1
+            except (AssertionError, KeyError, IndexError) as problem:
+                failed += 1
+                print(f"FAILED: {name}: {problem!r}")
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
