@@ -30,7 +30,8 @@ from recorder_formats import report_of, rows, run  # noqa: E402
 from rocpd_database import write_rocpd  # noqa: E402
 from rocprof_json import write_json  # noqa: E402
 from rocprof_process import Process  # noqa: E402
-from xplane_file import Event, Line, Plane, environment, gpu_space, write_space  # noqa: E402
+from xplane_file import Event, Line, Plane, environment, gpu_space  # noqa: E402
+from xplane_file import number, text, write_space  # noqa: E402
 
 BASE = 1_770_000_000_000_000_000
 CLEARED, NEEDED = 1, 2
@@ -342,6 +343,20 @@ def perfetto_cleared_names_are_given_anew(case: Case) -> None:
     same(case.kernels(path), {"first": (1, 1000), "second": (1, 1001)})
 
 
+def perfetto_older_writers_clear_by_a_field_of_its_own(case: Case) -> None:
+    made = Packets()
+    made.thread(1)
+    begin = made.half(BEGIN, 1000, 1, "", "kernel")
+    begin.sequence_flags, begin.incremental_state_cleared = NEEDED, True
+    begin.track_event.name_iid = 4
+    entry = begin.interned_data.event_names.add()
+    entry.iid, entry.name = 4, "gemm"
+    made.half(END, 3000, 1)
+    path = made.write(case.folder / "a.pftrace")
+    same(case.kernels(path), {"gemm": (1, 2000)})
+    same(case.code(path), 0)
+
+
 def perfetto_what_needs_lost_names_is_dropped(case: Case) -> None:
     made = Packets()
     made.thread(1)
@@ -383,17 +398,17 @@ def perfetto_no_gpu_is_not_gpu_zero(case: Case) -> None:
     same(len(rows(json.loads(out)["ranks"][0]["sections"]["devices"], "devices")), 2)
 
 
-def perfetto_a_stage_is_a_kind_and_the_kernel_an_argument(case: Case) -> None:
+def perfetto_a_stage_is_a_kind_and_the_kernel_interned(case: Case) -> None:
     made = Packets()
-    packet = made.stage(1000, 10, "")
+    packet = made.stage(1000, 10, "", kernel_iid=7, stage_iid=5)
     packet.sequence_flags = CLEARED | NEEDED
     entry = packet.interned_data.gpu_specifications.add()
     entry.iid, entry.name = 5, "Kernel"
-    packet.gpu_render_stage_event.stage_iid = 5
-    extra = packet.gpu_render_stage_event.extra_data.add()
-    extra.name, extra.value = "kernel", "gemm_128"
+    # compute_kernels {iid 1, demangled_name 3}, an extension that the published classes lack
+    kernel = number(1, 7) + text(2, "_Z4gemm") + text(3, "gemm(float*)")
+    packet.interned_data.MergeFromString(text(1000, kernel))
     found = case.kernels(made.write(case.folder / "a.pftrace"))
-    same(list(found.values()), [(1, 10)])
+    same(found, {"gemm(float*)": (1, 10)})
 
 
 def perfetto_processes_may_lie_hours_apart(case: Case) -> None:

@@ -77,6 +77,7 @@ struct packet {
     uint32_t clock; /* 0: that of the sequence */
     bool is_timed;
     bool lost_others; /* packets before it are lost */
+    bool is_cleared;  /* as STATE_CLEARED, in older writers' form */
     struct proto_bytes clocks;
     struct proto_bytes track_event;
     struct proto_bytes interned;
@@ -90,7 +91,7 @@ struct packet {
 };
 
 /* Field numbers of TracePacket: timestamp, trusted_packet_sequence_id, sequence_flags,
- * previous_packet_dropped, timestamp_clock_id. */
+ * incremental_state_cleared, previous_packet_dropped, timestamp_clock_id. */
 static void read_packet_number(struct packet *packet, const struct proto_field *field)
 {
     switch (field->number) {
@@ -103,6 +104,9 @@ static void read_packet_number(struct packet *packet, const struct proto_field *
         break;
     case 13:
         packet->flags = field->value;
+        break;
+    case 41:
+        packet->is_cleared = field->value != 0;
         break;
     case 42:
         packet->lost_others = field->value != 0;
@@ -272,7 +276,7 @@ static void read_packet(struct perfetto_reading *reading, struct proto_bytes mes
 
     if (packet->lost_others)
         sequence->has_state = false;
-    if (packet->flags & STATE_CLEARED)
+    if (packet->flags & STATE_CLEARED || packet->is_cleared)
         perfetto_sequence_begin(sequence);
     if (packet->is_damaged) {
         set_aside(reading, (int64_t)message.length,
