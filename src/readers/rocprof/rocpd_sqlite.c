@@ -80,8 +80,10 @@ static char *rocpd_query_text(const struct rocpd_reading *reading, struct sqlite
     if (query->event_columns)
         append_columns(text, rows, is_joined ? event : "", "E", query->event_columns);
     sqlite3_str_appendf(text, " FROM \"%w\" AS T", table);
-    if (is_joined)
+    if (is_joined) {
+        string_pool_add(&reading->database->opened, event, strlen(event));
         sqlite3_str_appendf(text, " LEFT JOIN \"%w\" AS E ON E.id = T.event_id", event);
+    }
     if (is_joined && reading->part->has_guid && sqlite_has_column(reading->database, event, "guid"))
         sqlite3_str_appendall(text, " AND E.guid = ?1");
     sqlite3_str_appendall(text, " WHERE 1");

@@ -621,7 +621,7 @@ static void rocprof_json_name_process(struct rocprof_run *run, uint32_t part, ui
 static bool rocprof_json_read(struct trace *trace, struct input_stream *input,
                               const struct read_options *options, struct error *error)
 {
-    static const char writer[] = "rocprofv3, JSON";
+    static const char writer[] = "rocprofv3, JSON, version not told";
     struct rocprof_json json = {.depth = 0};
     struct rocprof_choice choice = {
         .part = options->part,
