@@ -153,7 +153,9 @@ PyMODINIT_FUNC PyInit_step_writer(void)
     PyObject *type =
         module && make_known_names() && prepare_call_hooks() ? make_running_step_type() : NULL;
 
-    if (type && PyModule_AddObject(module, "RunningStep", type) == 0)
+    if (type && PyModule_AddIntConstant(module, "HEADER_BYTES", STEP_RECORD_HEADER_BYTES) == 0 &&
+        PyModule_AddIntConstant(module, "ENTRY_BYTES", STEP_RECORD_ENTRY_BYTES) == 0 &&
+        PyModule_AddObject(module, "RunningStep", type) == 0)
         return module;
     Py_XDECREF(type);
     Py_XDECREF(module);

@@ -33,7 +33,7 @@ from stand_in_steps import Engine, Loader, Modes, Tensor  # noqa: E402
 
 del sys.argv[1]
 
-from flopledger import step_record  # noqa: E402
+from flopledger import native, step_record  # noqa: E402
 from flopledger.step_hooks import StepHooks, logged_loss  # noqa: E402
 from step_record_file import ENTRY  # noqa: E402
 
@@ -561,6 +561,11 @@ class Entries(unittest.TestCase):
             slots += slot
         self.assertEqual(list(step_record.entries_of(slots + slots[:127], 0xDEADBEEF)), wanted)
         self.assertEqual(list(step_record.entries_of(b"", 1)), [])
+
+    def test_sizes_are_those_of_the_struct(self) -> None:
+        writer = native.load("step_writer")
+        self.assertEqual(step_record.ENTRY_BYTES, writer.ENTRY_BYTES)
+        self.assertEqual(step_record.HEADER_BYTES, writer.HEADER_BYTES)
 
 
 if __name__ == "__main__":

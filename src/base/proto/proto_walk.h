@@ -17,6 +17,9 @@ enum proto_form {
     PROTO_4_BYTES = 5,
 };
 
+/* The key of a field whose number is less than 16: one byte. */
+#define PROTO_KEY(number, form) ((number) << 3 | (form))
+
 /* `length` bytes of a message or text; zeroed is empty. */
 struct proto_bytes {
     const char *at;

@@ -23,7 +23,7 @@ static const char *const group_names[GROUP_COUNT] = {
     [GROUP_CHECKPOINT] = "checkpoint",
     [GROUP_RESTORE] = "restore",
 };
-const char log_group_names[] =
+static const char log_group_names[] =
     "step, last_step, time, seconds, ms, loss, tflops, mfu, tokens, skipped, checkpoint, restore";
 
 enum { GROUPS_MAX = 32, PATTERN_BYTES_MAX = 4096 };

@@ -27,8 +27,6 @@ enum log_group {
     GROUP_COUNT
 };
 
-extern const char log_group_names[]; /* "step, last_step, ...", for messages */
-
 struct log_pattern {
     regex_t expression;
     bool is_compiled;

@@ -62,22 +62,21 @@ static int cuda_api_trace_compare_starts(const struct stats_cell *a, const struc
     return (a[0].integer > b[0].integer) - (a[0].integer < b[0].integer);
 }
 
+static const char *const columns_of_report[] = {
+    "Start (ns)", "Duration (ns)", "Name",  "Result",      "CorrID",
+    "Pid",        "Tid",           "T-Pri", "Thread Name", NULL};
+
 /* All rows are held and sorted: nothing in the file promises their order. */
 static bool cuda_api_trace_fill(struct stats_table *table, struct nsys_database *database,
                                 enum kernel_name_form form, struct error *error)
 {
-    static const char *const titles[] = {
-        "Start (ns)", "Duration (ns)", "Name",  "Result",      "CorrID",
-        "Pid",        "Tid",           "T-Pri", "Thread Name", NULL};
     static const char *const columns[] = {"start",         "end",       "nameId", "returnValue",
                                           "correlationId", "globalTid", NULL};
     struct named_threads threads = {0};
     struct sqlite_rows rows = {0};
 
     (void)form;
-    stats_table_init(table, titles);
-    if (!require_table(database, "CUPTI_ACTIVITY_KIND_RUNTIME", "CUDA API calls", error))
-        return false;
+    (void)error;
     read_threads(&threads, database);
     sqlite_rows_open(&rows, &database->file, "CUPTI_ACTIVITY_KIND_RUNTIME", columns);
     while (sqlite_rows_next(&rows))
@@ -92,5 +91,7 @@ static bool cuda_api_trace_fill(struct stats_table *table, struct nsys_database 
 const struct stats_report cuda_api_trace_stats = {
     .name = "cuda_api_trace",
     .title = "CUDA API Trace",
+    .columns = columns_of_report,
+    .needs = {NEEDS_CALLS},
     .fill = cuda_api_trace_fill,
 };

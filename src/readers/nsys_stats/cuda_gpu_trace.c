@@ -182,25 +182,25 @@ static int cuda_gpu_trace_compare_starts(const struct stats_cell *a, const struc
     return (a[0].integer > b[0].integer) - (a[0].integer < b[0].integer);
 }
 
+static const char *const columns_of_report[] = {"Start (ns)",   "Duration (ns)",
+                                                "CorrId",       "GrdX",
+                                                "GrdY",         "GrdZ",
+                                                "BlkX",         "BlkY",
+                                                "BlkZ",         "Reg/Trd",
+                                                "StcSMem (MB)", "DymSMem (MB)",
+                                                "Bytes (MB)",   "Throughput (MB/s)",
+                                                "SrcMemKd",     "DstMemKd",
+                                                "Device",       "Ctx",
+                                                "GreenCtx",     "Strm",
+                                                "Name",         NULL};
+
 /* Three tables into one, then a stable sort by start: rows of one start stay kernels, copies,
  * memsets. */
 static bool cuda_gpu_trace_fill(struct stats_table *table, struct nsys_database *database,
                                 enum kernel_name_form form, struct error *error)
 {
-    static const char *const titles[] = {"Start (ns)",   "Duration (ns)",
-                                         "CorrId",       "GrdX",
-                                         "GrdY",         "GrdZ",
-                                         "BlkX",         "BlkY",
-                                         "BlkZ",         "Reg/Trd",
-                                         "StcSMem (MB)", "DymSMem (MB)",
-                                         "Bytes (MB)",   "Throughput (MB/s)",
-                                         "SrcMemKd",     "DstMemKd",
-                                         "Device",       "Ctx",
-                                         "GreenCtx",     "Strm",
-                                         "Name",         NULL};
     struct work *work;
 
-    stats_table_init(table, titles);
     if (!sqlite_has_table(&database->file, "CUPTI_ACTIVITY_KIND_KERNEL") &&
         !sqlite_has_table(&database->file, "CUPTI_ACTIVITY_KIND_MEMCPY") &&
         !sqlite_has_table(&database->file, "CUPTI_ACTIVITY_KIND_MEMSET"))
@@ -225,6 +225,7 @@ static bool cuda_gpu_trace_fill(struct stats_table *table, struct nsys_database 
 const struct stats_report cuda_gpu_trace_stats = {
     .name = "cuda_gpu_trace",
     .title = "CUDA GPU Trace",
+    .columns = columns_of_report,
     .has_kernel_names = true,
     .fill = cuda_gpu_trace_fill,
 };

@@ -162,22 +162,23 @@ static void cuda_kern_exec_sum_fill_rows(struct stats_table *table, struct launc
 #define PHASE_COLUMNS(letter) \
     letter "Avg (ns)", letter "Med (ns)", letter "Min (ns)", letter "Max (ns)", letter "StdDev (ns)"
 
+static const char *const columns_of_report[] = {"PID",
+                                                "TID",
+                                                "DevId",
+                                                "Count",
+                                                "QCount",
+                                                PHASE_COLUMNS("T"),
+                                                PHASE_COLUMNS("A"),
+                                                PHASE_COLUMNS("Q"),
+                                                PHASE_COLUMNS("K"),
+                                                "API Name",
+                                                "Kernel Name",
+                                                NULL};
+
 /* Several calls may have one correlation: nsys counts the kernel for each, so that this does. */
 static bool cuda_kern_exec_sum_fill(struct stats_table *table, struct nsys_database *database,
                                     enum kernel_name_form form, struct error *error)
 {
-    static const char *const titles[] = {"PID",
-                                         "TID",
-                                         "DevId",
-                                         "Count",
-                                         "QCount",
-                                         PHASE_COLUMNS("T"),
-                                         PHASE_COLUMNS("A"),
-                                         PHASE_COLUMNS("Q"),
-                                         PHASE_COLUMNS("K"),
-                                         "API Name",
-                                         "Kernel Name",
-                                         NULL};
     const char *const columns[] = {"start",     "end",      "correlationId",
                                    "globalPid", "deviceId", kernel_name_column(database, form),
                                    NULL};
@@ -185,10 +186,7 @@ static bool cuda_kern_exec_sum_fill(struct stats_table *table, struct nsys_datab
     struct stats_launches launches = {0};
     struct sqlite_rows rows = {0};
 
-    stats_table_init(table, titles);
-    if (!require_table(database, "CUPTI_ACTIVITY_KIND_KERNEL", "CUDA kernels", error) ||
-        !require_table(database, "CUPTI_ACTIVITY_KIND_RUNTIME", "CUDA API calls", error))
-        return false;
+    (void)error;
     /* Calls first, by process and correlation: one pass over the kernels then finds each
      * one's. */
     stats_launches_read(&launches, database);
@@ -212,6 +210,8 @@ static bool cuda_kern_exec_sum_fill(struct stats_table *table, struct nsys_datab
 const struct stats_report cuda_kern_exec_sum_stats = {
     .name = "cuda_kern_exec_sum",
     .title = "CUDA Kernel Launch & Exec Time Summary",
+    .columns = columns_of_report,
+    .needs = {NEEDS_KERNELS, NEEDS_CALLS},
     .has_kernel_names = true,
     .fill = cuda_kern_exec_sum_fill,
 };

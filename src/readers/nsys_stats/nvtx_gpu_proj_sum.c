@@ -200,32 +200,30 @@ static void nvtx_gpu_proj_sum_fill_rows(struct stats_table *table, struct projec
     large_array_free(parents);
 }
 
+static const char *const columns_of_report[] = {"Range",
+                                                "Style",
+                                                "Total Proj Time (ns)",
+                                                "Total Range Time (ns)",
+                                                "Range Instances",
+                                                "Proj Avg (ns)",
+                                                "Proj Med (ns)",
+                                                "Proj Min (ns)",
+                                                "Proj Max (ns)",
+                                                "Proj StdDev (ns)",
+                                                "Total GPU Ops",
+                                                "Avg GPU Ops",
+                                                "Avg Range Lvl",
+                                                "Avg Num Child",
+                                                NULL};
+
 /* All three kinds of work: a range may have launched copies alone. */
 static bool nvtx_gpu_proj_sum_fill(struct stats_table *table, struct nsys_database *database,
                                    enum kernel_name_form form, struct error *error)
 {
-    static const char *const titles[] = {"Range",
-                                         "Style",
-                                         "Total Proj Time (ns)",
-                                         "Total Range Time (ns)",
-                                         "Range Instances",
-                                         "Proj Avg (ns)",
-                                         "Proj Med (ns)",
-                                         "Proj Min (ns)",
-                                         "Proj Max (ns)",
-                                         "Proj StdDev (ns)",
-                                         "Total GPU Ops",
-                                         "Avg GPU Ops",
-                                         "Avg Range Lvl",
-                                         "Avg Num Child",
-                                         NULL};
     struct projecting projecting = {0};
 
     (void)form;
-    stats_table_init(table, titles);
-    if (!require_table(database, "NVTX_EVENTS", "NVTX ranges", error) ||
-        !require_table(database, "CUPTI_ACTIVITY_KIND_RUNTIME", "CUDA API calls", error))
-        return false;
+    (void)error;
     stats_ranges_read(&projecting.ranges, database, true);
     stats_launches_read(&projecting.launches, database);
     /* By launch and by range: work is put to its launch first, then ranges look at the
@@ -249,5 +247,7 @@ static bool nvtx_gpu_proj_sum_fill(struct stats_table *table, struct nsys_databa
 const struct stats_report nvtx_gpu_proj_sum_stats = {
     .name = "nvtx_gpu_proj_sum",
     .title = "NVTX GPU Projection Summary",
+    .columns = columns_of_report,
+    .needs = {NEEDS_RANGES, NEEDS_CALLS},
     .fill = nvtx_gpu_proj_sum_fill,
 };

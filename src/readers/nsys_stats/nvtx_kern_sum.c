@@ -282,22 +282,19 @@ static void pairing_clear(struct pairing *pairing)
     stats_ranges_clear(&pairing->ranges);
 }
 
+static const char *const columns_of_report[] = {
+    "NVTX Range", "Style",           "PID",         "TID",      "NVTX Inst",
+    "Kern Inst",  "Total Time (ns)", "Avg (ns)",    "Med (ns)", "Min (ns)",
+    "Max (ns)",   "StdDev (ns)",     "Kernel Name", NULL};
+
 /* All three tables are needed: ranges, kernels, and the calls that join them. Kernels hang in
  * a list on their launch (0xff: none), so that a pair is found without a search. */
 static bool nvtx_kern_sum_fill(struct stats_table *table, struct nsys_database *database,
                                enum kernel_name_form form, struct error *error)
 {
-    static const char *const titles[] = {
-        "NVTX Range", "Style",           "PID",         "TID",      "NVTX Inst",
-        "Kern Inst",  "Total Time (ns)", "Avg (ns)",    "Med (ns)", "Min (ns)",
-        "Max (ns)",   "StdDev (ns)",     "Kernel Name", NULL};
     struct pairing pairing = {.database = database};
 
-    stats_table_init(table, titles);
-    if (!require_table(database, "NVTX_EVENTS", "NVTX ranges", error) ||
-        !require_table(database, "CUPTI_ACTIVITY_KIND_KERNEL", "CUDA kernels", error) ||
-        !require_table(database, "CUPTI_ACTIVITY_KIND_RUNTIME", "CUDA API calls", error))
-        return false;
+    (void)error;
     stats_ranges_read(&pairing.ranges, database, true);
     stats_launches_read(&pairing.launches, database);
     pairing.first_kernel =
@@ -315,6 +312,8 @@ static bool nvtx_kern_sum_fill(struct stats_table *table, struct nsys_database *
 const struct stats_report nvtx_kern_sum_stats = {
     .name = "nvtx_kern_sum",
     .title = "NVTX Range Kernel Summary",
+    .columns = columns_of_report,
+    .needs = {NEEDS_RANGES, NEEDS_KERNELS, NEEDS_CALLS},
     .has_kernel_names = true,
     .fill = nvtx_kern_sum_fill,
 };

@@ -20,10 +20,34 @@
  */
 enum kernel_name_form { KERNEL_NAME_FULL, KERNEL_NAME_BASE, KERNEL_NAME_MANGLED };
 
+/* A table that a report is of. Without it there is no report. */
+struct stats_need {
+    const char *table;
+    const char *what; /* "CUDA kernels" */
+};
+
+#define NEEDS_KERNELS                                \
+    {                                                \
+        "CUPTI_ACTIVITY_KIND_KERNEL", "CUDA kernels" \
+    }
+#define NEEDS_CALLS                                     \
+    {                                                   \
+        "CUPTI_ACTIVITY_KIND_RUNTIME", "CUDA API calls" \
+    }
+#define NEEDS_RANGES                 \
+    {                                \
+        "NVTX_EVENTS", "NVTX ranges" \
+    }
+
+enum { STATS_NEEDS_MAX = 3 };
+
 struct stats_report {
-    const char *name;      /* "cuda_gpu_kern_sum" */
-    const char *title;     /* "CUDA GPU Kernel Summary" */
+    const char *name;           /* "cuda_gpu_kern_sum" */
+    const char *title;          /* "CUDA GPU Kernel Summary" */
+    const char *const *columns; /* their titles; NULL behind the last */
+    struct stats_need needs[STATS_NEEDS_MAX];
     bool has_kernel_names; /* takes :base and :mangled */
+    /* `table` has its columns, and the file all that the report needs. */
     /* False with `error` set (ERROR_NO_DATA) where the file lacks what the report is of. */
     bool (*fill)(struct stats_table *table, struct nsys_database *database,
                  enum kernel_name_form form, struct error *error);

@@ -6,15 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-bool require_table(struct nsys_database *database, const char *table, const char *what,
-                   struct error *error)
-{
-    if (sqlite_has_table(&database->file, table))
-        return true;
-    return error_set(error, ERROR_NO_DATA, "the file holds no %s (it has no table %s)", what,
-                     table);
-}
-
 const char *kernel_name_column(struct nsys_database *database, enum kernel_name_form form)
 {
     const char *column = "demangledName";

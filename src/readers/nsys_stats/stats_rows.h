@@ -13,10 +13,6 @@
     "Time (%)", "Total Time (ns)", count_title, "Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", \
         "StdDev (ns)"
 
-/* False with `error` set (ERROR_NO_DATA): the report of `what` needs the table. */
-MUST_USE bool require_table(struct nsys_database *database, const char *table, const char *what,
-                            struct error *error);
-
 /* The column of CUPTI_ACTIVITY_KIND_KERNEL that holds the name of this form; the full one where the
  * file does not have it. */
 const char *kernel_name_column(struct nsys_database *database, enum kernel_name_form form);

@@ -1,11 +1,10 @@
-/* Sums that several reports show: of calls that have a nameId, of NVTX ranges, of copies and
- * memsets. */
-#include "readers/nsys_stats/stats_sums.h"
-
+/* Reports that sum by name: calls of the CUDA API and of the operating system, NVTX ranges,
+ * kernels, copies and memsets. */
 #include "base/core/saturated.h"
 #include "readers/nsys/nsys_ids.h"
 #include "readers/nsys_stats/stats_groups.h"
 #include "readers/nsys_stats/stats_ranges.h"
+#include "readers/nsys_stats/stats_report.h"
 #include "readers/nsys_stats/stats_rows.h"
 
 #include <string.h>
@@ -27,9 +26,17 @@ static void name_groups(struct stats_groups *groups, const struct nsys_database 
     }
 }
 
+/* Calls by nameId. `event_class`: only rows with this eventClass; -1: all. `is_versioned`: names
+ * have a version at their end, which is left out. */
+struct call_selection {
+    const char *table;
+    int64_t event_class;
+    bool is_versioned;
+};
+
 /* By nameId while reading, which is a number per row; texts are looked up once per group. */
-void fill_call_summary(struct stats_table *table, struct nsys_database *database,
-                       const struct call_selection *selection)
+static void fill_call_summary(struct stats_table *table, struct nsys_database *database,
+                              const struct call_selection *selection)
 {
     static const char *const columns[] = {"start", "end", "nameId", "eventClass", NULL};
     struct stats_groups groups = {0};
@@ -50,6 +57,54 @@ void fill_call_summary(struct stats_table *table, struct nsys_database *database
     stats_groups_clear(&groups);
 }
 
+static const char *const call_columns[] = {SUMMARY_COLUMNS("Num Calls"), "Name", NULL};
+
+/* The form of kernel names is of no use here: calls have one name only. */
+static bool fill_api_calls(struct stats_table *table, struct nsys_database *database,
+                           enum kernel_name_form form, struct error *error)
+{
+    (void)form;
+    (void)error;
+    fill_call_summary(table, database,
+                      &(struct call_selection){"CUPTI_ACTIVITY_KIND_RUNTIME", -1, true});
+    return true;
+}
+
+const struct stats_report cuda_api_sum_stats = {
+    .name = "cuda_api_sum",
+    .title = "CUDA API Summary",
+    .columns = call_columns,
+    .needs = {NEEDS_CALLS},
+    .fill = fill_api_calls,
+};
+
+/* eventClass of a call that was traced, not sampled: the class keeps sampled calls out. */
+enum { OS_RUNTIME_CLASS = 27 };
+
+static bool fill_system_calls(struct stats_table *table, struct nsys_database *database,
+                              enum kernel_name_form form, struct error *error)
+{
+    (void)form;
+    (void)error;
+    fill_call_summary(table, database,
+                      &(struct call_selection){"OSRT_API", OS_RUNTIME_CLASS, false});
+    return true;
+}
+
+const struct stats_report osrt_sum_stats = {
+    .name = "osrt_sum",
+    .title = "OS Runtime Summary",
+    .columns = call_columns,
+    .needs = {{"OSRT_API", "calls of the operating system"}},
+    .fill = fill_system_calls,
+};
+
+/* Which ranges count, and what shares a row. */
+enum range_sum_kind {
+    RANGES_BY_STYLE,    /* all, by style and name */
+    RANGES_PUSH_POPPED, /* those that were pushed and popped, by name */
+};
+
 /* The row of a range; NULL where it does not count. */
 static struct stats_group *stats_range_sum_group_of(struct stats_groups *groups,
                                                     const struct stats_ranges *ranges,
@@ -64,17 +119,12 @@ static struct stats_group *stats_range_sum_group_of(struct stats_groups *groups,
 }
 
 /* Ranges that are still open end with the recording, as in nsys. */
-bool fill_range_sum(struct stats_table *table, struct nsys_database *database,
-                    enum range_sum_kind kind, struct error *error)
+static bool fill_range_sum(struct stats_table *table, struct nsys_database *database,
+                           enum range_sum_kind kind)
 {
-    static const char *const with_style[] = {SUMMARY_COLUMNS("Instances"), "Style", "Range", NULL};
-    static const char *const by_name[] = {SUMMARY_COLUMNS("Instances"), "Range", NULL};
     struct stats_ranges ranges = {0};
     struct stats_groups groups = {0};
 
-    stats_table_init(table, kind == RANGES_BY_STYLE ? with_style : by_name);
-    if (!require_table(database, "NVTX_EVENTS", "NVTX ranges", error))
-        return false;
     stats_ranges_read(&ranges, database, false);
     for (uint32_t i = 0; i < ranges.count; i++) {
         struct stats_group *group = stats_range_sum_group_of(&groups, &ranges, i, kind);
@@ -89,6 +139,38 @@ bool fill_range_sum(struct stats_table *table, struct nsys_database *database,
     return true;
 }
 
+static bool fill_ranges(struct stats_table *table, struct nsys_database *database,
+                        enum kernel_name_form form, struct error *error)
+{
+    (void)form;
+    (void)error;
+    return fill_range_sum(table, database, RANGES_BY_STYLE);
+}
+
+const struct stats_report nvtx_sum_stats = {
+    .name = "nvtx_sum",
+    .title = "NVTX Range Summary",
+    .columns = (const char *const[]){SUMMARY_COLUMNS("Instances"), "Style", "Range", NULL},
+    .needs = {NEEDS_RANGES},
+    .fill = fill_ranges,
+};
+
+static bool fill_pushed_ranges(struct stats_table *table, struct nsys_database *database,
+                               enum kernel_name_form form, struct error *error)
+{
+    (void)form;
+    (void)error;
+    return fill_range_sum(table, database, RANGES_PUSH_POPPED);
+}
+
+const struct stats_report nvtx_pushpop_sum_stats = {
+    .name = "nvtx_pushpop_sum",
+    .title = "NVTX Push/Pop Range Summary",
+    .columns = (const char *const[]){SUMMARY_COLUMNS("Instances"), "Range", NULL},
+    .needs = {NEEDS_RANGES},
+    .fill = fill_pushed_ranges,
+};
+
 static int64_t stats_copies_value_of(const struct sqlite_rows *rows, bool is_by_bytes)
 {
     return is_by_bytes
@@ -96,9 +178,10 @@ static int64_t stats_copies_value_of(const struct sqlite_rows *rows, bool is_by_
                : saturated_difference(sqlite_integer(rows, 1, 0), sqlite_integer(rows, 0, 0));
 }
 
-/* Copies of a kind without a label are left out: they have no name to stand under. */
-bool group_copies(struct stats_groups *groups, struct nsys_database *database, bool is_by_bytes,
-                  struct error *error)
+/* Groups copies by their direction, memsets as one; the values are durations or bytes. Copies of a
+ * kind without a label are left out: they have no name to stand under. */
+static bool group_copies(struct stats_groups *groups, struct nsys_database *database,
+                         bool is_by_bytes, struct error *error)
 {
     static const char *const columns[] = {"start", "end", "bytes", "copyKind", NULL};
     struct kind_labels labels;
@@ -125,3 +208,97 @@ bool group_copies(struct stats_groups *groups, struct nsys_database *database, b
     sqlite_rows_clear(&rows);
     return true;
 }
+
+static bool fill_copy_times(struct stats_table *table, struct nsys_database *database,
+                            enum kernel_name_form form, struct error *error)
+{
+    struct stats_groups groups = {0};
+    bool has_copies = group_copies(&groups, database, false, error);
+
+    (void)form;
+    if (has_copies)
+        stats_groups_fill(&groups, table, false);
+    stats_groups_clear(&groups);
+    return has_copies;
+}
+
+const struct stats_report cuda_gpu_mem_time_sum_stats = {
+    .name = "cuda_gpu_mem_time_sum",
+    .title = "CUDA GPU MemOps Summary (by Time)",
+    .columns = (const char *const[]){SUMMARY_COLUMNS("Count"), "Operation", NULL},
+    .fill = fill_copy_times,
+};
+
+/* The largest total first, then by name. */
+static int compare_totals_of_copies(const struct stats_cell *a, const struct stats_cell *b)
+{
+    if (a[0].real != b[0].real)
+        return a[0].real > b[0].real ? -1 : 1;
+    return compare_nullable(a[7].text, b[7].text);
+}
+
+/* Megabytes are 10^6 bytes, as in nsys. */
+static bool fill_copy_sizes(struct stats_table *table, struct nsys_database *database,
+                            enum kernel_name_form form, struct error *error)
+{
+    struct stats_groups groups = {0};
+    bool has_copies = group_copies(&groups, database, true, error);
+
+    (void)form;
+    for (uint32_t i = 0; i < groups.count; i++) {
+        struct stats_summary summary = stats_values_summary(&groups.groups[i].values);
+        struct stats_cell *row = stats_table_add_row(table);
+
+        row[0] = stats_megabytes((double)summary.total);
+        row[1] = stats_integer((int64_t)summary.count);
+        row[2] = stats_megabytes(summary.mean);
+        row[3] = stats_megabytes(summary.median);
+        row[4] = stats_megabytes((double)summary.least);
+        row[5] = stats_megabytes((double)summary.largest);
+        row[6] = stats_megabytes(summary.deviation);
+        row[7] = stats_text(table, groups.groups[i].name);
+    }
+    stats_table_sort(table, compare_totals_of_copies);
+    stats_groups_clear(&groups);
+    return has_copies;
+}
+
+const struct stats_report cuda_gpu_mem_size_sum_stats = {
+    .name = "cuda_gpu_mem_size_sum",
+    .title = "CUDA GPU MemOps Summary (by Size)",
+    .columns = (const char *const[]){"Total (MB)", "Count", "Avg (MB)", "Med (MB)", "Min (MB)",
+                                     "Max (MB)", "StdDev (MB)", "Operation", NULL},
+    .fill = fill_copy_sizes,
+};
+
+/* By the name's text: two ids of one text are one row. */
+static bool fill_kernels(struct stats_table *table, struct nsys_database *database,
+                         enum kernel_name_form form, struct error *error)
+{
+    const char *const columns[] = {"start", "end", kernel_name_column(database, form), NULL};
+    struct stats_groups groups = {0};
+    struct sqlite_rows rows = {0};
+
+    (void)error;
+    sqlite_rows_open(&rows, &database->file, "CUPTI_ACTIVITY_KIND_KERNEL", columns);
+    while (sqlite_rows_next(&rows)) {
+        const char *name = nsys_string(database, sqlite_integer(&rows, 2, -1));
+
+        stats_values_add(
+            &stats_groups_named(&groups, name)->values,
+            saturated_difference(sqlite_integer(&rows, 1, 0), sqlite_integer(&rows, 0, 0)));
+    }
+    sqlite_rows_clear(&rows);
+    stats_groups_fill(&groups, table, true);
+    stats_groups_clear(&groups);
+    return true;
+}
+
+const struct stats_report cuda_gpu_kern_sum_stats = {
+    .name = "cuda_gpu_kern_sum",
+    .title = "CUDA GPU Kernel Summary",
+    .columns = (const char *const[]){SUMMARY_COLUMNS("Instances"), "Name", NULL},
+    .needs = {NEEDS_KERNELS},
+    .has_kernel_names = true,
+    .fill = fill_kernels,
+};

@@ -346,6 +346,20 @@ static void write_missing(struct stats_page *page, const struct stats_report *re
     page->written++;
 }
 
+/* The columns are set first: also an empty table has its head. */
+static bool fill_report(struct stats_table *table, struct nsys_database *database,
+                        const struct stats_report *report, enum kernel_name_form form,
+                        struct error *error)
+{
+    stats_table_init(table, report->columns);
+    for (int i = 0; i < STATS_NEEDS_MAX && report->needs[i].table; i++) {
+        if (!sqlite_has_table(&database->file, report->needs[i].table))
+            return error_set(error, ERROR_NO_DATA, "the file holds no %s (it has no table %s)",
+                             report->needs[i].what, report->needs[i].table);
+    }
+    return report->fill(table, database, form, error);
+}
+
 /* A single report that lacks its table is an error; among several it is told in its place, so
  * that the others are still written. */
 bool stats_write_reports(FILE *output, struct nsys_database *database,
@@ -365,7 +379,7 @@ bool stats_write_reports(FILE *output, struct nsys_database *database,
         SCOPED(stats_table) table = {0};
         const struct stats_report *report = chosen->reports[i].report;
 
-        if (report->fill(&table, database, chosen->reports[i].form, error)) {
+        if (fill_report(&table, database, report, chosen->reports[i].form, error)) {
             write_report_table(&page, report, &table);
         } else if (chosen->count == 1) {
             return false;

@@ -67,14 +67,6 @@ void xplane_line_read(struct xplane_reading *reading, struct xplane_line *line,
     }
 }
 
-/* Keys of one byte: the number of the field, and its form. */
-enum {
-    KEY_ID = 1 << 3 | PROTO_VARINT,
-    KEY_OFFSET = 2 << 3 | PROTO_VARINT,
-    KEY_DURATION = 3 << 3 | PROTO_VARINT,
-    KEY_STAT = 4 << 3 | PROTO_LENGTH,
-};
-
 static bool keyed_varint(const char **at, const char *end, char key, uint64_t *value)
 {
     return *at < end && *(*at)++ == key && proto_varint(at, end, value);
@@ -92,11 +84,13 @@ static bool read_usual_event(struct xplane_reading *reading, struct xplane_event
     const char *stats;
     uint64_t id, offset, duration;
 
-    if (!keyed_varint(&at, end, KEY_ID, &id) || !keyed_varint(&at, end, KEY_OFFSET, &offset) ||
-        !keyed_varint(&at, end, KEY_DURATION, &duration))
+    if (!keyed_varint(&at, end, PROTO_KEY(1, PROTO_VARINT), &id) ||
+        !keyed_varint(&at, end, PROTO_KEY(2, PROTO_VARINT), &offset) ||
+        !keyed_varint(&at, end, PROTO_KEY(3, PROTO_VARINT), &duration))
         return false;
     stats = at;
-    while (end - at >= 2 && *at == KEY_STAT && (unsigned char)at[1] < 0x80 && at[1] <= end - at - 2)
+    while (end - at >= 2 && *at == PROTO_KEY(4, PROTO_LENGTH) && (unsigned char)at[1] < 0x80 &&
+           at[1] <= end - at - 2)
         at += 2 + at[1];
     if (at != end)
         return false;

@@ -236,7 +236,6 @@ static bool asked_stat(const struct xplane *plane, uint64_t id, uint8_t *stat)
 void xplane_add_stat(struct xplane_stats *stats, const struct xplane *plane,
                      struct proto_bytes message)
 {
-    enum { KEY_ID = 1 << 3 | PROTO_VARINT };
     struct proto_walk walk = proto_walk_of(message);
     struct proto_field field;
     struct proto_field value = {.number = 0};
@@ -244,7 +243,7 @@ void xplane_add_stat(struct xplane_stats *stats, const struct xplane *plane,
     uint64_t id = 0;
     uint8_t stat = XSTAT_COUNT;
 
-    if (at < walk.end && *at++ == KEY_ID && proto_varint(&at, walk.end, &id)) {
+    if (at < walk.end && *at++ == PROTO_KEY(1, PROTO_VARINT) && proto_varint(&at, walk.end, &id)) {
         if (!asked_stat(plane, id, &stat))
             return;
         walk.at = at;
