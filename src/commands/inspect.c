@@ -4,6 +4,7 @@
 #include "commands/page_options.h"
 #include "output/results/metrics.h"
 #include "pipeline/session.h"
+#include "pipeline/subcommands.h"
 #include "sections/inspect/inspect_sections.h"
 
 #include <stddef.h>
@@ -63,6 +64,8 @@ static bool inspect_with(struct inspect_settings *settings, char **operands, int
 
     if (!check_output(&settings->page, &(struct output_inputs){operands, count, {NULL}}, error))
         return false;
+    if (count == 1 && is_proton_profile(operands[0]))
+        return print_proton_inspection(operands[0], &settings->page, error);
     settings->top = rows_of_page(&settings->page, settings->top, (size_t)count);
     if (!session_open(&session, operands, count, error))
         return false;

@@ -56,7 +56,7 @@ static const struct file_kind protobuf_kind = {"a profiler trace", trace_command
 static const struct file_kind text_kinds[] = {
     {"a profiler trace", trace_commands, NULL, "\"traceEvents\"", NULL},
     {"a profiler trace", trace_commands, NULL, "\"ph\"", "\"ts\""},
-    {"a profile of Proton", " report ", NULL, "\"time (ns)\"", "\"metrics\""},
+    {"a profile of Proton", " report inspect ", NULL, "\"time (ns)\"", "\"metrics\""},
     {"a report that flopledger wrote", " ", "give the trace it was made of",
      "\"flopledger.report\"", NULL},
     {"the state of a Trainer of transformers", " ettr ", NULL, "\"log_history\"", NULL},

@@ -5,6 +5,7 @@
 #include "pipeline/page.h"
 #include "pipeline/subcommands.h"
 #include "readers/proton/read_proton.h"
+#include "sections/inspect/inspect_sections.h"
 #include "sections/kernels/call_sums_sections.h"
 #include "sections/tally.h"
 
@@ -83,4 +84,25 @@ bool print_proton_report(const char *path, const struct proton_report *wanted, s
     free(peaks.devices);
     page.is_whole = page.is_whole || (!page.sections && !page.lists_sections); /* it is short */
     return print_page(&results, &page, error);
+}
+
+/* The sums have no times: of the file's own facts those are told which any recording has. */
+bool print_proton_inspection(const char *path, const struct page_settings *page,
+                             struct error *error)
+{
+    static const struct recorded_time no_time = {.start_ns = 0, .end_ns = -1};
+    SCOPED(call_sums) sums = {0};
+    SCOPED(results) results = {0};
+    struct trace trace = {.facts.rank = -1};
+    struct rank_results *rank;
+
+    if (!read_proton(&sums, path, error))
+        return false;
+    trace.read = sums.read;
+    results_init(&results);
+    results.detailed_rank = ALL_RANKS;
+    rank =
+        results_add_rank(&results, results_text(&results, path), results_text(&results, path), -1);
+    rank_add_section(&results, rank, describe_file(&results, &trace, no_time));
+    return print_page(&results, page, error);
 }

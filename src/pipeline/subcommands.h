@@ -113,6 +113,9 @@ struct proton_report {
 /* Errors: see read_proton. */
 MUST_USE bool print_proton_report(const char *path, const struct proton_report *wanted,
                                   struct error *error);
+/* `flopledger inspect` of one. Errors: see read_proton. */
+MUST_USE bool print_proton_inspection(const char *path, const struct page_settings *page,
+                                      struct error *error);
 
 /* ---- `flopledger ranks`: what hangs ---- */
 

@@ -4,6 +4,7 @@
 #define FLOPLEDGER_TRACE_CALL_SUMS_H
 
 #include "base/core/arena.h"
+#include "trace/read_account.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +41,7 @@ struct call_sums {
     struct call_sums_device *devices; /* [device_count] */
     size_t device_count;
     int64_t not_read; /* values that are no number that can be */
+    struct read_account read;
     struct arena arena;
 };
 

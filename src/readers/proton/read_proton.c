@@ -6,6 +6,7 @@
 #include "base/io/input_stream.h"
 #include "base/io/whole_file.h"
 #include "base/json/json_tree.h"
+#include "trace/trace_builder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +116,23 @@ static void add_to_scope(struct call_sum *scope, const struct call_sum *sum)
         scope->device = SIZE_MAX;
 }
 
+/* Metrics of a node that no sum is made of, by their names. */
+static void note_unused(struct call_sums *sums, const struct json_node *metrics)
+{
+    static const char *const used[] = {"count",   "time (ns)", "bytes",       "device_id", "flops8",
+                                       "flops16", "flops32",   "device_type", "flops64",   "flops"};
+
+    for (const struct json_node *metric = metrics ? metrics->first : NULL; metric;
+         metric = metric->next) {
+        bool is_used = false;
+
+        for (size_t i = 0; i < sizeof used / sizeof *used && !is_used; i++)
+            is_used = strcmp(metric->key, used[i]) == 0;
+        if (!is_used)
+            read_account_leave(&sums->read, metric->key, 1);
+    }
+}
+
 /* Device and kernel are told by the time: where none is, nothing ran here. Cycles of warps are
  * no time, and what has only these is remembered for the message. */
 static struct call_sum own_sum(struct proton_reading *reading, const struct json_node *node)
@@ -139,6 +157,8 @@ static struct call_sum own_sum(struct proton_reading *reading, const struct json
         sums->devices[sum.device].time_ns += sum.time_ns;
     }
     sum.is_kernel = sum.time_ns > 0;
+    if (metrics && metrics->kind == JSON_OBJECT)
+        note_unused(sums, metrics);
     if (json_member(metrics, "cycles") || json_member(metrics, "normalized_cycles"))
         reading->without_time = "cycles of single warps";
     return sum;
@@ -221,6 +241,14 @@ bool read_proton(struct call_sums *sums, const char *path, struct error *error)
     root = json_tree_parse(&tree, text, length, error);
     if (root)
         is_read = proton_read_tree(sums, root, error);
+    sums->read.file_bytes = input.file_bytes;
+    sums->read.text_bytes = (int64_t)length;
+    sums->read.events = (int64_t)sums->count;
+    (void)snprintf(sums->read.format, sizeof sums->read.format, "proton-hatchet");
+    (void)snprintf(sums->read.recorder, sizeof sums->read.recorder,
+                   "Proton (Triton), version not told");
+    (void)snprintf(sums->read.compression, sizeof sums->read.compression, "%s",
+                   compression_name(input.compression));
     arena_clear(&tree);
     free(text);
     return is_read || error_in(error, "'%s'", path);
