@@ -71,10 +71,10 @@ class Training:
         words: dict[str, Any] = json.loads(out or "{}")
         return words
 
-    def resident_mib(self) -> float:
-        """Without what its allocator keeps for the next time: much of what PyTorch's profiler frees."""
-        os.kill(self.pid, signal.SIGUSR2)
-        time.sleep(0.5)
+    def resident_mib(self, signal_number: int) -> float:
+        """Without what its allocator keeps for the next time: much of what PyTorch's profiler frees. SIGUSR1: nor Python's garbage."""
+        os.kill(self.pid, signal_number)
+        time.sleep(1)
         pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
@@ -109,7 +109,7 @@ class Cycles:
 
     def run(self, training: Training, count: int) -> str:
         """What has grown since the first ones."""
-        at_first, resident = training.stands(), training.resident_mib()
+        at_first, resident = training.stands(), training.resident_mib(signal.SIGUSR1)
         for cycle in range(count):
             if time.monotonic() > self.ends_at:
                 break
@@ -118,10 +118,11 @@ class Cycles:
                 break
             self.attach(training.pid, OPTIONS[cycle % len(OPTIONS)])
             if cycle == min(WARM, count) - 1:
-                at_first, resident = training.stands(), training.resident_mib()
+                at_first, resident = training.stands(), training.resident_mib(signal.SIGUSR1)
         at_end = training.stands()
         more = [end - first for first, end in zip(at_first, at_end, strict=True)]
-        return f"{more[0]}, {more[1]}, {round(training.resident_mib() - resident)} MiB"
+        grown = [training.resident_mib(how) - resident for how in (signal.SIGUSR2, signal.SIGUSR1)]
+        return f"{more[0]}, {more[1]}, {grown[0]:.0f} MiB ({grown[1]:.0f} collected)"
 
 
 def count_instructions(counter: Path, training: Training) -> list[int]:
