@@ -70,7 +70,12 @@ def what_stands(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dic
         "path": sys.path,
         "step": step,
         "profiler": torch.autograd.profiler._is_profiler_enabled,
-        "threads": sorted(thread.name for thread in threading.enumerate()),
+        "threads": [  # a data loader's come and go
+            thread.name
+            for thread in threading.enumerate()
+            if str(getattr(thread.run, "__module__", "")).startswith("flopledger")
+            or "flopledger" in str(getattr(thread, "_target", ""))
+        ],
     }
 
 
