@@ -132,13 +132,17 @@ static bool wants_memory(const struct page_settings *page)
 static struct analysis_plan plan_of(const struct report_settings *settings, size_t file_count)
 {
     int64_t top = rows_of_page(&settings->page, settings->top, file_count);
+    int64_t blocks = timeline_blocks_of_page(&settings->page, file_count);
+    struct attribution_options attribution = attribution_options_of(&settings->attribution);
     bool is_sorted = settings->sort >= 0;
+
+    attribution.ledger.keeps_pieces = blocks > 0;
     return (struct analysis_plan){
-        .attribution = attribution_options_of(&settings->attribution),
+        .attribution = attribution,
         .with_memory = wants_memory(&settings->page),
         .analysis = {.top = top == 0 ? UINT32_MAX : (uint32_t)top,
                      .all_modules = page_has_all(&settings->page),
-                     .timeline_blocks = timeline_blocks_of_page(&settings->page, file_count),
+                     .timeline_blocks = blocks,
                      .sort = is_sorted ? sort_orders[settings->sort].rows : SORT_TIME,
                      .module_sort =
                          is_sorted ? sort_orders[settings->sort].modules : MODULE_SORT_MODEL,

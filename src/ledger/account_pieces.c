@@ -17,30 +17,14 @@ struct walk {
     size_t cursor; /* in ledger->timeline */
 };
 
-/* Neighbors of one account and one step become one piece, so that a step has no more pieces
- * than changes of its account: kernels of one account that follow each other at once would
- * else each be drawn. */
-static void account_pieces_add_piece(struct walk *walk, enum account account, int64_t start_ns,
-                                     int64_t end_ns)
+static void add_piece(struct walk *walk, enum account account, int64_t start_ns, int64_t end_ns)
 {
-    struct account_pieces *pieces = walk->pieces;
-    struct account_piece *last;
-
-    if (end_ns <= start_ns)
-        return;
-    last = pieces->pieces && pieces->count ? &pieces->pieces[pieces->count - 1] : NULL;
-    if (last && last->end_ns == start_ns && last->step == walk->step && last->account == account) {
-        last->end_ns = end_ns;
-        return;
-    }
-    ARRAY_ADD(pieces->pieces, pieces->count,
-              (struct account_piece){
-                  .start_ns = start_ns, .end_ns = end_ns, .step = walk->step, .account = account});
+    account_pieces_add(walk->pieces, (struct account_piece){start_ns, end_ns, walk->step, account});
 }
 
 static void add_host_piece(void *context, enum host_class class, int64_t start_ns, int64_t end_ns)
 {
-    account_pieces_add_piece(context, account_of_host_class(class), start_ns, end_ns);
+    add_piece(context, account_of_host_class(class), start_ns, end_ns);
 }
 
 /* What the host did explains a gap up to the call that launches the next work; the rest is the
@@ -57,7 +41,7 @@ static void add_gap(struct walk *walk, int64_t start_ns, int64_t end_ns)
                            &visitor);
     else
         launch_ns = start_ns;
-    account_pieces_add_piece(walk, gap.main_account, launch_ns, end_ns);
+    add_piece(walk, gap.main_account, launch_ns, end_ns);
 }
 
 /* The same walk as attribute_step's, over the same changes and with the same order of classes:
@@ -78,8 +62,8 @@ static void account_pieces_walk_step(struct walk *walk)
         if (until_ns > window->end_ns)
             until_ns = window->end_ns;
         if (mask)
-            account_pieces_add_piece(walk, ledger_account_of_class((unsigned)__builtin_ctz(mask)),
-                                     time_ns, until_ns);
+            add_piece(walk, ledger_account_of_class((unsigned)__builtin_ctz(mask)), time_ns,
+                      until_ns);
         else
             add_gap(walk, time_ns, until_ns);
         time_ns = until_ns;

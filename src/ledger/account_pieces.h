@@ -8,22 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A stretch of one step that is booked to one account. */
-struct account_piece {
-    int64_t start_ns;
-    int64_t end_ns;
-    uint32_t step; /* index in ledger.steps */
-    enum account account;
-};
-
-/* Zeroed is empty. */
-struct account_pieces {
-    struct account_piece *pieces; /* [count], by time; neighbours differ in step or account */
-    size_t count;
-};
-
 /* Books the steps of `ledger` once more: the pieces of each step cover it without a gap, and those
- * of an account sum to its account_ns. `pieces` must be zeroed. */
+ * of an account sum to its account_ns: what attribute_steps keeps where that was asked for.
+ * `pieces` must be zeroed. */
 void find_account_pieces(struct account_pieces *pieces, const struct trace *trace,
                          const struct ledger *ledger);
 

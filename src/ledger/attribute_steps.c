@@ -501,8 +501,9 @@ static void attribute_gap(struct attribution *attribution, uint32_t step, int64_
 /* One stretch after the other, as the device's timeline changes. */
 static void attribute_step(struct attribution *attribution, uint32_t index)
 {
-    const struct class_timeline *timeline = &attribution->ledger->timeline;
-    struct step_ledger *step = &attribution->ledger->steps[index];
+    struct ledger *ledger = attribution->ledger;
+    const struct class_timeline *timeline = &ledger->timeline;
+    struct step_ledger *step = &ledger->steps[index];
     int64_t time_ns = step->window.start_ns;
     size_t at = class_timeline_at(timeline, time_ns, attribution->cursor);
 
@@ -520,6 +521,11 @@ static void attribute_step(struct attribution *attribution, uint32_t index)
             attribute_work(step, mask, until_ns - time_ns);
         else
             attribute_gap(attribution, index, time_ns, until_ns);
+        if (mask && ledger->pieces)
+            account_pieces_add(
+                ledger->pieces,
+                (struct account_piece){time_ns, until_ns, index,
+                                       ledger_account_of_class((unsigned)__builtin_ctz(mask))});
         time_ns = until_ns;
         if (next < timeline->count && timeline->changes[next].start_ns <= time_ns)
             at = next;
@@ -662,6 +668,9 @@ void attribute_steps(struct ledger *ledger, const struct trace *trace,
     if (windows.source == WINDOW_RANGES)
         leave_out_steps(ledger->activity, &windows);
     device_work_init(&attribution.work, trace, ledger->device);
+    if (options->keeps_pieces)
+        ledger->pieces = require_memory(calloc(1, sizeof *ledger->pieces));
+    attribution.work.pieces = ledger->pieces;
     build_timeline(&attribution);
     for (uint32_t i = 0; i < ledger->step_count; i++) {
         attribute_step(&attribution, i);
@@ -681,5 +690,8 @@ void ledger_clear(struct ledger *ledger)
     if (ledger->activity)
         host_activity_clear(ledger->activity);
     free(ledger->activity);
+    if (ledger->pieces)
+        free(ledger->pieces->pieces);
+    free(ledger->pieces);
     *ledger = (struct ledger){0};
 }

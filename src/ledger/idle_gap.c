@@ -161,15 +161,37 @@ static enum account queued_account(const struct idle_gap *gap, bool is_in_graph)
                                                             : ACCOUNT_IDLE_QUEUED_WAIT;
 }
 
+/* What the host did in a gap: how much of each class, and when. */
+struct host_part {
+    int64_t class_ns[HOST_CLASS_COUNT];
+    struct account_pieces *pieces;
+    uint32_t step;
+};
+
+static void add_to_host_part(void *context, enum host_class class, int64_t start_ns, int64_t end_ns)
+{
+    struct host_part *part = context;
+
+    part->class_ns[class] += end_ns - start_ns;
+    account_pieces_add(part->pieces, (struct account_piece){start_ns, end_ns, part->step,
+                                                            accounts_of_host_classes[class]});
+}
+
 /* The launch's own part is the one to beat: the gap's main account is what takes most of it. */
 static void attribute_host_part(struct step_ledger *step, struct idle_gap *gap,
-                                struct host_activity *activity, int64_t until_ns)
+                                struct host_activity *activity, struct account_pieces *pieces,
+                                int64_t until_ns)
 {
     int64_t range_ns[2] = {gap->start_ns, until_ns};
-    int64_t class_ns[HOST_CLASS_COUNT] = {0};
+    struct host_part part = {.pieces = pieces, .step = gap->step};
+    struct host_piece_visitor visitor = {add_to_host_part, &part};
+    int64_t *class_ns = part.class_ns;
     int64_t most_ns = gap->end_ns - until_ns;
 
-    host_activity_split(activity, gap->thread, step->window.track, range_ns, class_ns);
+    if (pieces)
+        host_activity_walk(activity, gap->thread, step->window.track, range_ns, &visitor);
+    else
+        host_activity_split(activity, gap->thread, step->window.track, range_ns, class_ns);
     for (unsigned class = 0; class < HOST_CLASS_COUNT; class ++)
         idle_gap_attribute(step, gap, accounts_of_host_classes[class], &most_ns, class_ns[class]);
 }
@@ -216,6 +238,7 @@ void attribute_idle_gap(struct step_ledger *step, struct idle_gap *gap, struct d
                         struct host_activity *activity)
 {
     int64_t launch_ns = find_gap_launch(gap, work, step->window.track);
+    enum account rest = gap->main_account; /* of what is behind the launch */
 
     /* What is idle at the end of a step is often the wait for the host to end it, with no next
      * work that could be blamed: it is reported beside the accounts, not as one. */
@@ -223,10 +246,14 @@ void attribute_idle_gap(struct step_ledger *step, struct idle_gap *gap, struct d
         step->tail_ns += gap->end_ns - gap->start_ns;
     if (launch_ns < gap->start_ns) {
         step->account_ns[gap->main_account] += gap->end_ns - gap->start_ns;
-        return;
+        launch_ns = gap->start_ns;
+    } else {
+        step->account_ns[ACCOUNT_IDLE_LAUNCH] += gap->end_ns - launch_ns;
+        if (is_opened_by_sync(step, gap, activity))
+            step->sync_opened_ns += gap->end_ns - gap->start_ns;
+        attribute_host_part(step, gap, activity, work->pieces, launch_ns);
     }
-    step->account_ns[ACCOUNT_IDLE_LAUNCH] += gap->end_ns - launch_ns;
-    if (is_opened_by_sync(step, gap, activity))
-        step->sync_opened_ns += gap->end_ns - gap->start_ns;
-    attribute_host_part(step, gap, activity, launch_ns);
+    if (work->pieces)
+        account_pieces_add(work->pieces,
+                           (struct account_piece){launch_ns, gap->end_ns, gap->step, rest});
 }

@@ -13,9 +13,10 @@ struct device_work {
     const struct trace *trace;
     uint32_t *events; /* [count], indices in trace->device */
     uint32_t count;
-    uint8_t *is_in_graph; /* of `events`: a node of a graph launch that is not its first */
-    uint32_t main_thread; /* the thread that launches most of it, or NO_EVENT */
-    uint32_t found;       /* index in `events` of the work that ended the gap before */
+    uint8_t *is_in_graph;          /* of `events`: a node of a graph launch that is not its first */
+    uint32_t main_thread;          /* the thread that launches most of it, or NO_EVENT */
+    uint32_t found;                /* index in `events` of the work that ended the gap before */
+    struct account_pieces *pieces; /* where the parts of gaps go, too; NULL: nowhere */
 };
 
 /* `device` -1 gives no work at all. */

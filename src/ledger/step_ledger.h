@@ -110,7 +110,8 @@ struct ledger {
     struct host_activity *activity; /* of the threads that were asked; see host_activity_know */
     struct idle_gap worst_gaps[WORST_GAPS_MAX]; /* the longest, longest first */
     uint32_t worst_gap_count;
-    int64_t gap_count; /* all idle gaps in all steps */
+    int64_t gap_count;             /* all idle gaps in all steps */
+    struct account_pieces *pieces; /* of all steps; NULL: not asked for */
 };
 
 struct ledger_options {
@@ -121,6 +122,7 @@ struct ledger_options {
     int32_t device; /* -1: the device with the most events */
     enum step_clock_choice clock;
     const regex_t *step_pattern; /* ranges whose names match are the steps; NULL: see choice */
+    bool keeps_pieces;           /* when each account had its time: for who draws it */
 };
 
 /* Books `trace`. `ledger` must be zeroed. Never fails; step_count is 0 for a trace without timed

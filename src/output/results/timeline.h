@@ -7,6 +7,7 @@
 #ifndef FLOPLEDGER_OUTPUT_RESULTS_TIMELINE_H
 #define FLOPLEDGER_OUTPUT_RESULTS_TIMELINE_H
 
+#include "base/core/attributes.h"
 #include "base/core/bytes.h"
 
 #include <stdbool.h>
@@ -72,7 +73,7 @@ enum { NUMBERS_OF_BLOCK_MAX = 5 };
 /* Base 128, the low bits first, with the highest bit of a byte for "more follows", as varints of
  * Protocol Buffers are; most are of one to three bytes. It writes without asking for room, which
  * timeline_pack has made for a whole block. */
-static inline unsigned char *put_number(unsigned char *at, uint64_t number)
+ALWAYS_INLINE unsigned char *put_number(unsigned char *at, uint64_t number)
 {
     if (number < (uint64_t)1 << 7) {
         *at = (unsigned char)number;
@@ -90,7 +91,7 @@ static inline unsigned char *put_number(unsigned char *at, uint64_t number)
     return at + 1;
 }
 
-static inline unsigned char *put_length(unsigned char *at, int64_t length)
+ALWAYS_INLINE unsigned char *put_length(unsigned char *at, int64_t length)
 {
     return put_number(at, length > 0 ? (uint64_t)length : 0);
 }
@@ -101,8 +102,9 @@ static inline unsigned char *put_length(unsigned char *at, int64_t length)
  * their summed duration, of one event of a stream 1 + the delay of its launch (0: none known) and,
  * where known, the lane of the call. Distances instead of times are mostly a byte or two; blocks
  * may overlap, so that one can be negative. A million blocks take a fifth of what they take as
- * structs, and are neither copied nor packed once more for the page. */
-static inline void timeline_pack(struct packed_row *row, const struct timeline_block *block)
+ * structs, and are neither copied nor packed once more for the page. In line, so that what is known
+ * of a block where it is made is not asked again. */
+ALWAYS_INLINE void timeline_pack(struct packed_row *row, const struct timeline_block *block)
 {
     uint64_t distance = (uint64_t)(block->start_ns - row->end_ns);
     unsigned char *at;

@@ -253,7 +253,7 @@ static void find_depths(struct timeline_lanes *lanes)
         if (parents[i] != NO_EVENT)
             memcpy(both[i], both[parents[i]], sizeof both[i]);
         lanes->depths[i] = both[i][python];
-        if (is_module_mark(trace, event))
+        if (event->kind <= EVENT_OPERATOR && is_module_mark(trace, event))
             lanes->depths[i] = DEPTH_OF_MARK;
         else if (both[i][python] + 1 < DEPTH_OF_MARK)
             both[i][python]++;
@@ -467,9 +467,11 @@ void timeline_lanes_find(struct timeline_lanes *lanes)
     memset(lanes->lane_of_track, 0xff, tracks * sizeof *lanes->lane_of_track);
     find_depths(lanes);
     find_device_rows(lanes);
-    find_account_pieces(&lanes->accounts, trace, lanes->ledger);
+    if (!lanes->ledger->pieces)
+        find_account_pieces(&lanes->own_accounts, trace, lanes->ledger);
+    lanes->accounts = lanes->ledger->pieces ? lanes->ledger->pieces : &lanes->own_accounts;
     host_activity_init(&lanes->activity, trace);
-    if (lanes->accounts.count > 0)
+    if (lanes->accounts->count > 0)
         timeline_lanes_add_lane(lanes, TIMELINE_ACCOUNTS, NO_EVENT, 1);
     add_stream_lanes(lanes);
     add_thread_lanes(lanes);
@@ -481,7 +483,7 @@ void timeline_lanes_clear(struct timeline_lanes *lanes)
     free(lanes->lane_of_track);
     free(lanes->depths);
     free(lanes->device_rows);
-    account_pieces_clear(&lanes->accounts);
+    account_pieces_clear(&lanes->own_accounts);
     host_activity_clear(&lanes->activity);
     *lanes = (struct timeline_lanes){0};
 }
@@ -518,15 +520,14 @@ const char *timeline_lane_title(struct results *results, const struct timeline_l
 static void walk_accounts(const struct timeline_lanes *lanes, uint32_t lane,
                           const struct piece_sink *sink)
 {
-    for (size_t i = 0; i < lanes->accounts.count; i++) {
-        const struct account_piece *account = &lanes->accounts.pieces[i];
-        struct timeline_piece piece = {.start_ns = account->start_ns,
-                                       .duration_ns = account->end_ns - account->start_ns,
-                                       .module = NO_MODULE,
-                                       .class = CLASS_OF_ACCOUNTS + (uint32_t)account->account,
-                                       .launch = NO_EVENT,
-                                       .lane = lane};
+    struct timeline_piece piece = {.module = NO_MODULE, .launch = NO_EVENT, .lane = lane};
 
+    for (size_t i = 0; i < lanes->accounts->count; i++) {
+        const struct account_piece *account = &lanes->accounts->pieces[i];
+
+        piece.start_ns = account->start_ns;
+        piece.duration_ns = account->end_ns - account->start_ns;
+        piece.class = CLASS_OF_ACCOUNTS + (uint32_t)account->account;
         sink->take(sink->context, &piece);
     }
 }
@@ -536,21 +537,22 @@ static void walk_accounts(const struct timeline_lanes *lanes, uint32_t lane,
 static void walk_devices(const struct timeline_lanes *lanes, const struct piece_sink *sink)
 {
     const struct trace *trace = lanes->trace;
+    const struct host_contexts *contexts = &lanes->costs->contexts;
+    struct timeline_piece piece;
 
     for (uint32_t i = 0; i < trace->device_count; i++) {
         const struct event *event = &trace->device[i];
-        uint32_t lane = lanes->lane_of_track[event->track];
-        struct timeline_piece piece = {.start_ns = event->start_ns,
-                                       .duration_ns = event->duration_ns,
-                                       .name = event->name,
-                                       .class = CLASS_OF_KERNELS + lanes->ledger->classes[i],
-                                       .launch = trace->launch[i],
-                                       .lane = lane,
-                                       .row = lanes->device_rows[i]};
 
-        if (lane == NO_EVENT)
+        piece.lane = lanes->lane_of_track[event->track];
+        if (piece.lane == NO_EVENT)
             continue;
-        piece.module = find_device_context(&lanes->costs->contexts, trace, i).module;
+        piece.start_ns = event->start_ns;
+        piece.duration_ns = event->duration_ns;
+        piece.name = event->name;
+        piece.class = CLASS_OF_KERNELS + lanes->ledger->classes[i];
+        piece.launch = trace->launch[i];
+        piece.row = lanes->device_rows[i];
+        piece.module = find_device_context(contexts, trace, i).module;
         sink->take(sink->context, &piece);
     }
 }
@@ -562,12 +564,14 @@ static void walk_thread(struct timeline_lanes *lanes, uint32_t index, const stru
     struct lane_source *lane = &lanes->lanes[index];
     const struct trace *trace = lanes->trace;
     const struct track *track = &trace->tracks[lane->track];
+    const uint32_t *modules = lanes->costs->contexts.modules;
+    uint32_t end = track->first_event + track->event_count;
     bool wants_python = lane->kind == TIMELINE_PYTHON;
+    struct timeline_piece piece = {.launch = NO_EVENT, .lane = index};
 
     lane->hidden_count = 0;
-    for (uint32_t i = track->first_event; i < track->first_event + track->event_count; i++) {
+    for (uint32_t i = track->first_event; i < end; i++) {
         const struct event *event = &trace->host[i];
-        struct timeline_piece piece;
 
         if (timeline_lanes_is_python(event) != wants_python || lanes->depths[i] == DEPTH_OF_MARK)
             continue;
@@ -575,17 +579,36 @@ static void walk_thread(struct timeline_lanes *lanes, uint32_t index, const stru
             lane->hidden_count++;
             continue;
         }
-        piece = (struct timeline_piece){
-            .start_ns = event->start_ns,
-            .duration_ns = event->duration_ns,
-            .name = event->name,
-            .module = lanes->costs->contexts.modules[i],
-            .class = CLASS_OF_HOST + (uint32_t)host_activity_class(&lanes->activity, event),
-            .launch = NO_EVENT,
-            .lane = index,
-            .row = lanes->depths[i]};
+        piece.start_ns = event->start_ns;
+        piece.duration_ns = event->duration_ns;
+        piece.name = event->name;
+        piece.module = modules[i];
+        piece.class = CLASS_OF_HOST + (uint32_t)host_activity_class(&lanes->activity, event);
+        piece.row = lanes->depths[i];
         sink->take(sink->context, &piece);
     }
+}
+
+/* What its first row may hold; the rows of threads are many, and share their events. */
+size_t timeline_lane_pieces(const struct timeline_lanes *lanes, uint32_t index)
+{
+    const struct lane_source *lane = &lanes->lanes[index];
+
+    switch (lane->kind) {
+    case TIMELINE_ACCOUNTS:
+        return lanes->accounts->count;
+    case TIMELINE_THREAD:
+        return lanes->trace->tracks[lane->track].event_count / 2;
+    case TIMELINE_STREAM:
+    case TIMELINE_MODULES:
+    case TIMELINE_PYTHON:
+    case TIMELINE_PHASES:
+    case TIMELINE_RANGES:
+    case TIMELINE_ALLOCATIONS:
+    case TIMELINE_SEGMENTS:
+        break;
+    }
+    return 0;
 }
 
 /* The events of the device are one list by start, of all streams mixed: one walk fills all

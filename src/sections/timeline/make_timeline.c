@@ -163,7 +163,7 @@ static uint32_t new_label_of_piece(struct timeline_rows *rows, const struct time
 
 /* Called for each block, and blocks that follow each other have mostly labels seen a moment
  * before: a small table at a few bits of the hash answers these without the map. */
-static inline uint32_t label_of_piece(struct timeline_rows *rows,
+ALWAYS_INLINE uint32_t label_of_piece(struct timeline_rows *rows,
                                       const struct timeline_piece *piece)
 {
     uint64_t key = pair_key(piece->name, piece->module);
@@ -177,10 +177,10 @@ static inline uint32_t label_of_piece(struct timeline_rows *rows,
 
 /* Beyond the budget of blocks nothing more is kept: the caller sees that room fell below zero,
  * and draws by a plan instead. */
-static inline void timeline_rows_append(struct timeline_rows *rows, struct growing_row *row,
+ALWAYS_INLINE void timeline_rows_append(struct timeline_rows *rows, struct growing_row *row,
                                         const struct timeline_block *block)
 {
-    if (rows->room < 0 || --rows->room < 0)
+    if (--rows->room < 0)
         return; /* there were more */
     timeline_pack(&row->blocks, block);
     row->event_count += block->count;
@@ -565,6 +565,9 @@ static void set_lanes(struct making *making, struct timeline *timeline)
         };
 }
 
+/* A block of a single event mostly takes so many bytes. */
+enum { BLOCK_BYTES = 6 };
+
 /* False where there would be more than `blocks_max` of them. */
 static bool make_timeline_fill_rows(struct making *making, struct timeline *timeline,
                                     int64_t blocks_max)
@@ -587,10 +590,14 @@ static bool make_timeline_fill_rows(struct making *making, struct timeline *time
     bool is_filled;
 
     timeline_rows_init(&rows);
-    for (size_t i = 0; i < making->lanes.count; i++)
+    for (size_t i = 0; i < making->lanes.count; i++) {
         for (uint32_t j = 0; j < making->lanes.lanes[i].row_count; j++)
             rows.rows[rows.first_row[i] + j].blocks.has_launches =
                 making->lanes.lanes[i].kind == TIMELINE_STREAM;
+        if (is_in_full) /* else it is not known how many blocks there will be */
+            bytes_reserve(&rows.rows[rows.first_row[i]].blocks.bytes,
+                          BLOCK_BYTES * timeline_lane_pieces(&making->lanes, (uint32_t)i));
+    }
     timeline_lanes_walk(&making->lanes, &sink);
     is_filled = rows.room >= 0;
     if (is_filled) {
@@ -631,7 +638,7 @@ static struct timeline *fill_in_full(struct making *making, int64_t block_budget
 {
     const struct trace *trace = making->input->trace;
     int64_t pieces =
-        (int64_t)trace->host_count + trace->device_count + (int64_t)making->lanes.accounts.count;
+        (int64_t)trace->host_count + trace->device_count + (int64_t)making->lanes.accounts->count;
 
     if (pieces / 2 > block_budget)
         return NULL;

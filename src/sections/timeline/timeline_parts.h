@@ -53,7 +53,8 @@ struct timeline_lanes {
     uint32_t *lane_of_track; /* [track_count]: of a stream, or of a thread's operators; NO_EVENT */
     uint8_t *depths;         /* [host_count]: events of the same kind of lane around it */
     uint8_t *device_rows;    /* [device_count] */
-    struct account_pieces accounts;
+    const struct account_pieces *accounts; /* the ledger's, or its own */
+    struct account_pieces own_accounts;
     struct host_activity activity;
     int64_t left_out_tracks;
     int64_t left_out_events;
@@ -64,6 +65,9 @@ void timeline_lanes_find(struct timeline_lanes *lanes);
 
 /* Gives the pieces of all lanes to `sink`: lane by lane, those of a row by their starts. */
 void timeline_lanes_walk(struct timeline_lanes *lanes, const struct piece_sink *sink);
+
+/* About how many pieces the first row of the lane holds at most. */
+size_t timeline_lane_pieces(const struct timeline_lanes *lanes, uint32_t index);
 
 /* "stream 7 of device 0", "thread 1234" */
 const char *timeline_lane_title(struct results *results, const struct timeline_lanes *lanes,
