@@ -1,4 +1,4 @@
-"""What a device reaches: a sweep of matmuls by number format and shape, and the bandwidth of its memory.
+"""What a device reaches: a sweep of matmuls by number format and shape, the bandwidth of its memory, an all-reduce.
 
 `flopledger device --measure` runs it. It needs torch, and writes the file that `--rates FILE` reads.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from flopledger.measure_all_reduce import measured_all_reduces
+from flopledger.measure_timing import seconds_of
 from flopledger.processor import facts_of
 
 SCHEMA = "flopledger-rates-1"
@@ -50,20 +51,6 @@ SLOW_SECONDS = (
 COPY_BYTES = {"cpu": 256 << 20, "cuda": 1 << 30}
 
 
-def seconds_of(work: Callable[[], object], wait: Callable[[], None]) -> float:
-    """Of the fastest repetition."""
-    fastest, spent, count = float("inf"), 0.0, 0
-    work()
-    wait()
-    while count < REPETITIONS or spent < SECONDS_OF_SHAPE:
-        start = time.perf_counter()
-        work()
-        wait()
-        took = time.perf_counter() - start
-        fastest, spent, count = min(fastest, took), spent + took, count + 1
-    return fastest
-
-
 def matmuls_of(
     torch: Any, device: str, name: str, wait: Callable[[], None]
 ) -> Iterator[dict[str, Any]]:
@@ -78,7 +65,9 @@ def matmuls_of(
         a = torch.randn(m, k, device=device).to(getattr(torch, dtype))
         b = torch.randn(k, n, device=device).to(getattr(torch, dtype))
         result = torch.mm(a, b)
-        seconds = seconds_of(lambda: torch.mm(a, b, out=result), wait)
+        seconds = seconds_of(
+            lambda: torch.mm(a, b, out=result), wait, SECONDS_OF_SHAPE, REPETITIONS
+        )
         rate = flops / seconds
         yield {"dtype": name, "m": m, "n": n, "k": k, "flops_per_second": round(rate)}
 
@@ -88,7 +77,8 @@ def memory_rate(torch: Any, device: str, wait: Callable[[], None]) -> int:
     count = COPY_BYTES[device] // 4
     source = torch.ones(count, device=device)
     target = torch.empty_like(source)
-    return round(2 * 4 * count / seconds_of(lambda: target.copy_(source), wait))
+    seconds = seconds_of(lambda: target.copy_(source), wait, SECONDS_OF_SHAPE, REPETITIONS)
+    return round(2 * 4 * count / seconds)
 
 
 def device_name(torch: Any, device: str) -> str:
@@ -125,6 +115,7 @@ def measured(torch: Any, device: str) -> dict[str, Any]:
         "load_average": load,
         "memory_bytes_per_second": memory,
         "matmuls": matmuls,
+        "all_reduces": measured_all_reduces(torch, device),
     }
 
 

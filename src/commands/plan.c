@@ -269,10 +269,9 @@ static bool plan_options_agree(const struct plan_wanted *wanted, const struct by
         return error_set(error, ERROR_USAGE,
                          "--recompute-share is %g, more than all layers: give at most 1",
                          wanted->recomputed_share);
-    if (wanted->shard_devices > 0 && wanted->model.zero == 0)
+    if (wanted->shard_devices > 0 && wanted->model.zero < 1)
         return error_set(error, ERROR_USAGE,
-                         "--shard-devices is of what ZeRO shards, and --zero 0 shards nothing: "
-                         "give --zero 1, 2 or 3");
+                         "--shard-devices is of what ZeRO shards: give --zero 1, 2 or 3, too");
     return wanted->model.context == 0 || plan_reads_for_serving(asked, error);
 }
 

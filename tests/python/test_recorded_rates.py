@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
 import json
 import os
 import subprocess
@@ -11,6 +13,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from typing import ClassVar
 from unittest import mock
 
 from count_line import run_and_count
@@ -24,13 +27,15 @@ PROGRAM = Path(sys.argv.pop(1)).resolve()
 sys.path.insert(0, str(ROOT / "python"))
 sys.dont_write_bytecode = True
 
-from flopledger import measure_rates  # noqa: E402
+from flopledger import measure_all_reduce, measure_rates  # noqa: E402
 
 TRACE = ROOT / "examples/traces/train_gpt_cpu.json.gz"
 
 
 @unittest.skipUnless(importlib.util.find_spec("torch"), "needs torch")
 class MeasuredCase(unittest.TestCase):
+    all_reduces: ClassVar[list[dict[str, object]]] = []
+
     def setUp(self) -> None:
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
@@ -42,6 +47,7 @@ class MeasuredCase(unittest.TestCase):
             mock.patch.object(measure_rates, "CPU_SHAPES", ((16, 16, 16), (32, 16, 8))),
             mock.patch.object(measure_rates, "SECONDS_OF_SHAPE", 0.0),
             mock.patch.dict(measure_rates.COPY_BYTES, {"cpu": 1 << 16}),
+            mock.patch.object(measure_rates, "measured_all_reduces", return_value=self.all_reduces),
             mock.patch.object(sys, "argv", ["measure_rates", str(self.file), "cpu"]),
         ):
             return measure_rates.main()
@@ -83,6 +89,38 @@ class MeasuredCase(unittest.TestCase):
         done = self.report("--rates", str(self.file))
         self.assertEqual(done.returncode, 3)
         self.assertIn("run 'flopledger device --measure' there", done.stderr)
+
+    @unittest.skipUnless((os.cpu_count() or 1) > 1, "needs two processors")
+    def test_two_processes_reduce_by_gloo(self) -> None:
+        import torch
+
+        entries = measure_all_reduce.measured_all_reduces(torch, "cpu")
+        self.assertEqual(
+            [entry["bytes"] for entry in entries], list(measure_all_reduce.SIZES["cpu"])
+        )
+        self.assertTrue(all(entry["seconds"] > 0 and entry["devices"] == 2 for entry in entries))
+        self.assertGreater(entries[-1]["seconds"], entries[0]["seconds"])
+        with mock.patch.object(self, "all_reduces", entries):
+            self.assertEqual(self.measure(), 0)
+        self.assertEqual(json.loads(self.file.read_text())["all_reduces"], entries)
+        self.assertEqual(self.report("--rates", str(self.file)).returncode, 0)
+
+    def test_one_device_has_none(self) -> None:
+        import torch
+
+        with mock.patch.object(measure_all_reduce, "device_count", return_value=1):
+            self.assertEqual(measure_all_reduce.measured_all_reduces(torch, "cpu"), [])
+
+    def test_what_fails_is_said(self) -> None:
+        import torch
+
+        said = io.StringIO()
+        with (
+            mock.patch.object(sys, "executable", "/bin/false"),
+            contextlib.redirect_stderr(said),
+        ):
+            self.assertEqual(measure_all_reduce.measured_all_reduces(torch, "cpu"), [])
+        self.assertIn("no all-reduce: no message", said.getvalue())
 
 
 if __name__ == "__main__":

@@ -80,6 +80,37 @@ static bool read_matmuls(struct measured_rates *rates, const struct json_node *f
                      rates->path);
 }
 
+/* The smallest all-reduce tells the latency, the largest the bandwidth: each of n devices sends
+ * 2 (n - 1) / n of the bytes, whatever the algorithm. All of a file are of as many devices. */
+static bool read_all_reduces(struct measured_rates *rates, const struct json_node *first,
+                             struct error *error)
+{
+    int64_t least = INT64_MAX;
+    int64_t most = 0;
+
+    for (const struct json_node *entry = first; entry; entry = entry->next) {
+        int64_t bytes = json_integer_of(entry, "bytes", 0);
+        int64_t devices = json_integer_of(entry, "devices", 0);
+        double seconds = measured_real(entry, "seconds");
+        double rate = 2.0 * (double)bytes / fmax(seconds, 1e-18);
+
+        if (bytes <= 0 || devices < 2 || devices > 1 << 20 || !(seconds > 0) || rate > RATE_MAX ||
+            (rates->reduced_devices > 0 && devices != rates->reduced_devices))
+            return error_set(error, ERROR_INPUT,
+                             "'%s': an all-reduce has no bytes, devices or seconds that can be: "
+                             "measure again ('flopledger device --measure')",
+                             rates->path);
+        rates->reduced_devices = devices;
+        if (bytes < least)
+            rates->reduced_seconds = seconds;
+        if (bytes > most)
+            rates->reduced_bytes_per_second = rate * (double)(devices - 1) / (double)devices;
+        least = bytes < least ? bytes : least;
+        most = bytes > most ? bytes : most;
+    }
+    return true;
+}
+
 /* Threads are told of a processor only, where the rate depends on their number. Lengths are
  * bounded, as texts come from a file. */
 static const char *how_measured(struct measured_rates *rates, const char *what)
@@ -122,7 +153,8 @@ static bool parse_measured_rates(struct measured_rates *rates, const struct json
     rates->memory_bytes_per_second = measured_real(root, "memory_bytes_per_second");
     if (!(rates->memory_bytes_per_second >= 0) || rates->memory_bytes_per_second > RATE_MAX)
         rates->memory_bytes_per_second = 0;
-    if (!read_matmuls(rates, json_items_of(root, "matmuls"), error))
+    if (!read_matmuls(rates, json_items_of(root, "matmuls"), error) ||
+        !read_all_reduces(rates, json_items_of(root, "all_reduces"), error))
         return false;
     say_how_measured(rates);
     return true;

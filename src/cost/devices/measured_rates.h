@@ -31,6 +31,9 @@ struct measured_rates {
     const char *how_memory;        /* the same of the memory's rate */
     double peaks[PEAK_TYPE_COUNT]; /* the fastest matmul of each type, in FLOP/s; 0: none was run */
     double memory_bytes_per_second;  /* read and written; 0: not measured */
+    int64_t reduced_devices;         /* of the measured all-reduces; 0: none was measured */
+    double reduced_bytes_per_second; /* of the largest, by what a ring of the devices sends */
+    double reduced_seconds;          /* of the smallest */
     struct measured_matmul *matmuls; /* [count] */
     size_t count;
     struct arena arena;

@@ -79,6 +79,33 @@ static double plan_reached(const struct plan_setting *setting, enum peak_type ty
     return measured > 0.0 && peak > 0.0 ? fmin(measured / peak, 1.0) : otherwise;
 }
 
+/* By how much more devices of a node make it longer. */
+static double plan_latency_factor(double rounds, double inside)
+{
+    return 1.0 + 0.2 * rounds * (fmin(inside, 8.0) - 1.0);
+}
+
+static bool plan_has_measured_links(const struct plan_setting *setting)
+{
+    return setting->measured && setting->measured->reduced_devices > 0 &&
+           setting->measured->reduced_devices <= setting->node;
+}
+
+static double plan_link_rate(const struct plan_setting *setting, const struct plan_rates *rates)
+{
+    return plan_has_measured_links(setting) ? setting->measured->reduced_bytes_per_second
+                                            : setting->device->link_bytes_per_second * rates->link;
+}
+
+/* A measured all-reduce of few bytes is of as many devices as the machine has. */
+static double plan_base_latency(const struct plan_setting *setting, const struct plan_rates *rates)
+{
+    return plan_has_measured_links(setting)
+               ? setting->measured->reduced_seconds /
+                     plan_latency_factor(2.0, (double)setting->measured->reduced_devices)
+               : rates->latency;
+}
+
 /* Measured rates replace the table's, per type. Narrow formats keep 16 bits for what is not in
  * them (attention, logits). */
 struct plan_context plan_context_of(const struct plan_setting *setting,
@@ -103,6 +130,8 @@ struct plan_context plan_context_of(const struct plan_setting *setting,
         .matrix = plan_reached(setting, is_narrow ? PEAK_BF16 : setting->precision, rates->matrix),
         .matrix_8 = plan_reached(setting, setting->precision, rates->matrix_8),
         .memory_rate = memory_rate,
+        .link_rate = plan_link_rate(setting, rates),
+        .latency = plan_base_latency(setting, rates),
         .tokens = (double)layout->micro * (double)setting->sequence / (double)layout->context,
     };
 }
@@ -272,7 +301,7 @@ static double plan_latency(const struct plan_context *context, double rounds, do
 {
     const struct plan_rates *rates = context->rates;
 
-    return rates->latency * (1.0 + 0.2 * rounds * (fmin(inside, 8.0) - 1.0)) +
+    return context->latency * plan_latency_factor(rounds, inside) +
            rates->network_latency * (nodes > 1.0 ? rounds * log2(nodes) + 1.0 : 0.0);
 }
 
@@ -304,13 +333,11 @@ double plan_exchange_seconds(const struct plan_context *context, double bytes, d
 double plan_collective_seconds(const struct plan_context *context, enum plan_collective kind,
                                double bytes, struct plan_group group)
 {
-    const struct plan_rates *rates = context->rates;
     double size = (double)group.size;
     double inside = (double)plan_members_of_node(context, group);
     double nodes = ceil(size / inside);
-    double links = context->setting->device->link_bytes_per_second * rates->link;
     double network = context->setting->network * NETWORK_SHARE;
-    double rate = links > 0.0 ? links : network;
+    double rate = context->link_rate > 0.0 ? context->link_rate : network;
     double rounds = kind == PLAN_ALL_REDUCE ? 2.0 : 1.0;
     double latency;
     double volume = bytes * (size - 1.0) / size;

@@ -37,7 +37,9 @@ struct plan_context {
     double matrix;   /* share of `peak_16` that a large matmul reaches, as measured or by `rates` */
     double matrix_8; /* share of `peak`, where that is of fewer bits */
     double memory_rate;
-    double tokens; /* of a micro-batch on one device */
+    double link_rate; /* bytes a second of a device over its links; 0: it has none */
+    double latency;   /* of a collective of no bytes of two devices of a node */
+    double tokens;    /* of a micro-batch on one device */
 };
 
 struct plan_context plan_context_of(const struct plan_setting *setting,

@@ -204,6 +204,15 @@ struct section *describe_measured_rates(struct results *results, const struct me
     device_sections_add(results, section, "memory_bandwidth", "memory bandwidth, read and written",
                         figure(rates->memory_bytes_per_second,
                                value_bytes_per_second(rates->memory_bytes_per_second)));
+    if (rates->reduced_devices > 0) {
+        device_sections_add(results, section, "all_reduce_devices", "devices that reduced together",
+                            value_count(rates->reduced_devices));
+        device_sections_add(results, section, "all_reduce_bandwidth",
+                            "sent by each in the largest all-reduce",
+                            value_bytes_per_second(rates->reduced_bytes_per_second));
+        device_sections_add(results, section, "all_reduce_latency", "of the smallest all-reduce",
+                            value_time_ns((int64_t)(rates->reduced_seconds * 1e9)));
+    }
     device_sections_add(results, section, "file", "written to",
                         value_text(results_text(results, rates->path)));
     table = section_add_table(results, section, "matmuls", "Matmuls, [m, k] by [k, n]",

@@ -53,6 +53,43 @@ static void the_fastest_of_each_format_is_its_peak(void **state)
     measured_rates_clear(&rates);
 }
 
+/* Of eight devices each sends 14 / 8 of 800 MB in 4 ms: 350 GB/s; the smallest took 50 us. */
+static void all_reduces_tell_links_and_latency(void **state)
+{
+    static const char *const bad[] = {
+        "{\"devices\": 1, \"bytes\": 4096, \"seconds\": 5e-5}",
+        "{\"devices\": 8, \"bytes\": 0, \"seconds\": 5e-5}",
+        "{\"devices\": 8, \"bytes\": 4096, \"seconds\": 0}",
+        "{\"devices\": 8, \"bytes\": 4096, \"seconds\": 1e-30}",
+        "{\"devices\": 8, \"bytes\": 9, \"seconds\": 1}, {\"devices\": 4, \"bytes\": 9, "
+        "\"seconds\": 1}"};
+    struct measured_rates rates = {0};
+    struct error error = {0};
+
+    (void)state;
+    assert_true(read_text(
+        &rates,
+        HEAD "\"matmuls\": [" MATMUL(
+            "fp32", "8", "2e9") "], \"all_reduces\": ["
+                                "{\"devices\": 8, \"bytes\": 800000000, \"seconds\": 4e-3},"
+                                "{\"devices\": 8, \"bytes\": 4096, \"seconds\": 5e-5}]}",
+        &error));
+    assert_int_equal(rates.reduced_devices, 8);
+    assert_true(rates.reduced_bytes_per_second > 3.499e11 &&
+                rates.reduced_bytes_per_second < 3.501e11);
+    assert_true(rates.reduced_seconds > 4.9e-5 && rates.reduced_seconds < 5.1e-5);
+    measured_rates_clear(&rates);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char text[512];
+
+        snprintf(text, sizeof text, HEAD "\"matmuls\": [%s], \"all_reduces\": [%s]}",
+                 MATMUL("fp32", "8", "2e9"), bad[i]);
+        assert_false(read_text(&rates, text, &error));
+        assert_non_null(strstr(error.message, "measure again"));
+        measured_rates_clear(&rates);
+    }
+}
+
 /* A format of a later version is passed over; where nothing else is there, the file has no rates.
  */
 static void unknown_formats_are_passed_over(void **state)
@@ -104,6 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_fastest_of_each_format_is_its_peak),
+        cmocka_unit_test(all_reduces_tell_links_and_latency),
         cmocka_unit_test(unknown_formats_are_passed_over),
         cmocka_unit_test(what_is_no_file_of_rates_is_refused),
     };

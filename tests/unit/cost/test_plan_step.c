@@ -208,6 +208,27 @@ static void interleaved_sends_hide(void **state)
                 3.0 * hidden.accounts[PLAN_STAGES]);
 }
 
+/* What eight devices of such a machine were measured to take goes before the table, in a node. */
+static void measured_links_go_before(void **state)
+{
+    struct measured_rates measured = {
+        .reduced_devices = 8, .reduced_bytes_per_second = 1e11, .reduced_seconds = 38e-6};
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "gpt2");
+    struct plan_group ring = {8, 1};
+    struct plan_context context;
+
+    (void)state;
+    setting.measured = &measured;
+    context = plan_context_of(&setting, &one_device);
+    assert_true(fabs(plan_collective_seconds(&context, PLAN_ALL_REDUCE, 1e9, ring) / 17.538e-3 -
+                     1.0) < 1e-6);
+    setting.node = 4;
+    context = plan_context_of(&setting, &one_device);
+    assert_true(plan_collective_seconds(&context, PLAN_ALL_REDUCE, 1e9, ring) < 17e-3 ||
+                plan_collective_seconds(&context, PLAN_ALL_REDUCE, 1e9, ring) > 18e-3);
+}
+
 /* A ring of eight in a node: what it is short of the wire's time is the latency's. */
 static void a_ring_moves_its_volume(void **state)
 {
@@ -459,6 +480,7 @@ int main(void)
         cmocka_unit_test(shards_of_a_node_are_gathered_there),
         cmocka_unit_test(kernels_wait_and_odd_heads_are_slow),
         cmocka_unit_test(interleaved_sends_hide),
+        cmocka_unit_test(measured_links_go_before),
         cmocka_unit_test(a_ring_moves_its_volume),
         cmocka_unit_test(an_exchange_sends_copies_once),
         cmocka_unit_test(devices_without_units_have_tiles),
