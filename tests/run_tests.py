@@ -73,6 +73,7 @@ def compiled(log: Path) -> Counts:
     """With --long three models in place of one."""
     flags = [word for word in ("--long",) if word in sys.argv]
     counts = script("tests/properties/compiled_code.py", PROGRAM)(log)
+    counts = counts.plus(script("tests/properties/compiled_notes.py", PROGRAM)(log))
     return counts.plus(script("tests/python/test_compiled.py", PROGRAM, *flags)(log))
 
 

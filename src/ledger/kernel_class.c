@@ -149,13 +149,23 @@ enum kernel_class kernel_class_of_name(const char *kernel_name)
     return KERNEL_COMPUTE_OTHER;
 }
 
+const char *name_behind_shim(const char *operator_name)
+{
+    static const char shim[] = "aoti_torch_";
+    const char *device = operator_name + sizeof shim - 1;
+    const char *bar = has_prefix(operator_name, shim) ? strchr(device, '_') : NULL;
+
+    return bar && bar > device ? bar + 1 : NULL;
+}
+
 /* `pattern` as in operator_name_list.def. */
 static bool operator_rule_fits(const char *name, const char *pattern)
 {
     size_t length = strlen(pattern);
 
     if (pattern[length - 1] == '$')
-        return strncmp(name, pattern, length - 1) == 0 && name[length - 1] == '\0';
+        return strncmp(name, pattern, length - 1) == 0 &&
+               (name[length - 1] == '\0' || strcmp(name + length - 1, "_out") == 0);
     return strncmp(name, pattern, length) == 0;
 }
 
@@ -163,8 +173,9 @@ static bool operator_rule_fits(const char *name, const char *pattern)
  * them one class. Behind the last "::" is the name that a person gave, whatever the library. */
 enum kernel_class operator_class(const char *operator_name)
 {
-    const char *name = operator_name;
+    const char *name = name_behind_shim(operator_name);
 
+    name = name ? name : operator_name;
     for (size_t i = 0; i < COUNT_OF(communication_operators); i++) {
         if (has_prefix(operator_name, communication_operators[i]))
             return KERNEL_COMMUNICATION;

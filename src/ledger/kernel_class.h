@@ -44,6 +44,9 @@ uint8_t *classify_device_events(const struct trace *trace);
  * where the name tells nothing. For CPU-only traces, and for the operator table. */
 enum kernel_class operator_class(const char *operator_name);
 
+/* "addmm_out" of "aoti_torch_cpu_addmm_out", as AOTInductor's code calls an operator; else NULL. */
+const char *name_behind_shim(const char *operator_name);
+
 /* The class with this key, which is what an event's detail says of its work;
  * KERNEL_COMPUTE_OTHER where there is none. */
 enum kernel_class kernel_class_of_key(const char *key);

@@ -61,7 +61,11 @@ struct event_detail {
     uint32_t work; /* the key of a class of work (ledger/kernel_class.h), where the recorder tells
                       it by other words than names: "matmul"; "other": no matrix work */
     uint32_t kernel_name; /* runtime calls: what they launch, where they tell (HIP) */
+    /* operators that are kernels torch.compile wrote */
+    uint32_t code;     /* kernel_hash: tells kernels of one name apart */
+    uint32_t settings; /* kernel_kwargs: "XBLOCK=16" */
     /* kernels */
+    uint32_t lines; /* stack: where the program calls what is fused in it, the JSON text */
     int32_t grid[3];
     int32_t block[3];
     int32_t registers_per_thread;

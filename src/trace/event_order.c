@@ -46,6 +46,9 @@ static int compare_details(const struct trace *trace, uint32_t a, uint32_t b)
     COMPARE(call_stack);
     COMPARE(work);
     COMPARE(kernel_name);
+    COMPARE(code);
+    COMPARE(settings);
+    COMPARE(lines);
     COMPARE(collective_name);
     COMPARE(element_type);
     COMPARE(group_name);

@@ -68,6 +68,9 @@ static void map_details(struct trace_builder *to, const struct trace_builder *fr
         detail.call_stack = maps->strings[detail.call_stack];
         detail.work = maps->strings[detail.work];
         detail.kernel_name = maps->strings[detail.kernel_name];
+        detail.code = maps->strings[detail.code];
+        detail.settings = maps->strings[detail.settings];
+        detail.lines = maps->strings[detail.lines];
         detail.collective_name = maps->strings[detail.collective_name];
         detail.element_type = maps->strings[detail.element_type];
         detail.group_name = maps->strings[detail.group_name];

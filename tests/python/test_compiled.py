@@ -268,6 +268,39 @@ class Compiled(unittest.TestCase):
                 others = [other for name, other in logged if name == kernel]
                 self.assertTrue(any(lines <= other for other in others), f"{kernel} {lines}")
 
+    @unittest.skipUnless(IS_LONG, "with --long")
+    def test_what_is_in_a_package(self) -> None:
+        """AOTInductor's own description of its code, beside a trace of its runs: every call has its operator and its line."""
+        assert PYTHON is not None
+        name = "aoti_model.py"
+        made = Path(folder.name) / "aoti"
+        made.mkdir()
+        script = SCRIPT.with_name(name)
+        done = subprocess.run([PYTHON, script, made], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = subprocess.run(
+            [PROGRAM, "report", "--json", "--top", "0", made / "trace.json"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        section = json.loads(report.stdout)["ranks"][0]["sections"]["compiled"]
+        numbers = {key: each["value"] for key, each in section["numbers"].items()}
+        self.assertEqual((numbers["calls"], numbers["known"], numbers["attributed"]), (3, 3, 1))
+        rows = section["tables"]["kernels"]["rows"]
+        lines = script.read_text().splitlines()
+        up, down = (1 + next(i for i, line in enumerate(lines) if f"self.{word}(" in line)
+                    for word in ("up", "down"))
+        self.assertEqual(
+            sorted((row["kernel"], row["lines"]) for row in rows),
+            [
+                ("aoti_torch_cpu_addmm_out", f"{name}:{up}"),
+                ("aoti_torch_cpu_addmm_out", f"{name}:{down}"),
+                ("cpp_fused_add_1", f"{name}:{down}"),
+                ("cpp_fused_gelu_0", f"{name}:{up}"),
+            ],
+        )
+
     def test_without_the_option(self) -> None:
         """Nothing is noted, and the modules in compiled code are not known."""
         self.recorded("gpt eval compiled")

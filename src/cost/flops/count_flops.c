@@ -4,6 +4,7 @@
 #include "base/text/prefix.h"
 #include "cost/flops/saturating.h"
 #include "cost/flops/user_formula.h"
+#include "ledger/kernel_class.h"
 
 #include <string.h>
 
@@ -104,6 +105,21 @@ static const struct op_rule *find_generated_rule(const char *op)
     return count_flops_find_rule(known, length + 1);
 }
 
+/* aten::addmm for "addmm_out", as AOTInductor's code calls it. */
+static const struct op_rule *find_shim_rule(const char *name)
+{
+    static const char out[] = "_out";
+    size_t length = strlen(name);
+    char known[128] = "aten::";
+
+    if (length >= sizeof known - sizeof "aten::")
+        return NULL;
+    if (length > sizeof out - 1 && strcmp(name + length - (sizeof out - 1), out) == 0)
+        length -= sizeof out - 1;
+    strncat(known, name, length);
+    return count_flops_find_rule(known, strlen(known));
+}
+
 /* From the exact name to looser ones: in-place twins ("add_"), libraries that fork one
  * another, what torch.compile generates, and Triton kernels with a number behind their name. */
 const struct op_rule *find_op_rule(const char *op)
@@ -117,6 +133,8 @@ const struct op_rule *find_op_rule(const char *op)
         rule = find_serving_rule(op);
     if (!rule && has_prefix(op, "triton_"))
         rule = find_generated_rule(op);
+    if (!rule && name_behind_shim(op))
+        return find_shim_rule(name_behind_shim(op));
     if (!rule && !strstr(op, "::")) /* a Triton kernel of the program's own, in compiled code */
         rule = count_flops_find_rule(op, length_without_number(op));
     return rule;

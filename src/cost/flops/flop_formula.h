@@ -89,6 +89,9 @@ int64_t bytes_moved(const struct op_call *call, struct byte_range range);
 /* Bytes of all arguments that are tensors, as of an op that is given its results, too. */
 int64_t bytes_of_arguments(const struct op_call *call);
 
+/* Are the sizes in a kernel that torch.compile wrote the same in each call? In inductor.c. */
+bool generated_kernel_is_fixed(const struct op_call *call, const char *name);
+
 /* Elements of the result of broadcasting arguments [first, first + count); those that are no
  * tensors do not matter. -1 where the shapes do not fit together or there is no tensor. */
 int64_t broadcast_elements(const struct op_call *call, uint32_t first, uint32_t count);

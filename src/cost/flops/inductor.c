@@ -11,6 +11,7 @@
  * by their names and a number, "sage_fwd_1"; what they read is in their source alone, so only those
  * of libraries that are known count. Source: torch/_inductor/codegen/triton.py, kernel/mm.py and
  * kernel/flex/flex_attention.py; Zhang et al., SageAttention, argument lists from aiter. */
+#include "base/text/prefix.h"
 #include "cost/flops/flop_formula.h"
 #include "cost/flops/saturating.h"
 
@@ -25,6 +26,20 @@ static int64_t iterations_of(const struct op_call *call)
     for (uint32_t i = call->argument_count; i > 0 && integer_value(call, i - 1, &number); i--)
         iterations = number < 0 ? 0 : times(iterations ? iterations : 1, number);
     return iterations;
+}
+
+/* A pointwise kernel has one number of iterations, a reduction two; more numbers are sizes that
+ * differ from call to call. */
+bool generated_kernel_is_fixed(const struct op_call *call, const char *name)
+{
+    uint32_t numbers = 0;
+    int64_t number;
+
+    for (uint32_t i = 0; i < call->argument_count; i++)
+        numbers += integer_value(call, i, &number);
+    return has_prefix(name, "triton_poi_")
+               ? numbers == 1
+               : numbers <= 2 && (has_prefix(name, "triton_red_") || has_prefix(name, "triton_per_"));
 }
 
 /* A tensor larger than the grid is read in part (a slice, a gather): bytes are then unknown

@@ -8,6 +8,7 @@
 #include "base/core/array.h"
 #include "base/core/hash_map.h"
 #include "base/text/prefix.h"
+#include "cost/modules/compiled_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,19 +25,6 @@ struct call_search {
     const struct compiled_code *code;
     struct hash_map is_called; /* (graph, name of an event) -> 1 or 0 */
 };
-
-/* "cpp_fused_add_0" of "graph_3_cpp_fused_add_0", as profiled C++ kernels are named. */
-static const char *kernel_name_in(const char *name)
-{
-    const char *rest = name;
-
-    if (!has_prefix(name, "graph_"))
-        return name;
-    rest += sizeof "graph_" - 1;
-    while (*rest >= '0' && *rest <= '9')
-        rest++;
-    return has_prefix(rest, "_cpp_") || strcmp(rest, "_kernel") == 0 ? rest + 1 : name;
-}
 
 /* Templates in C++ go by no name of their own. */
 static bool is_name_of_call(const struct compiled_call *call, const char *name)
@@ -66,7 +54,7 @@ static bool is_compiled_call(struct call_search *search, const struct compiled_g
 {
     uint64_t key = pair_key((uint32_t)(graph - search->code->graphs), name);
     uint32_t known = hash_map_find(&search->is_called, key);
-    const char *text = kernel_name_in(trace_text(search->trace, name));
+    const char *text = compiled_kernel_name(trace_text(search->trace, name));
 
     if (known != NO_VALUE)
         return known != 0;
@@ -101,7 +89,7 @@ static bool match_calls(struct call_search *search, uint32_t range_index)
         if (fits && is_compiled_call(search, range->graph, host[i].name)) {
             fits = next < range->graph->count &&
                    is_name_of_call(&range->graph->calls[next],
-                                   kernel_name_in(trace_text(search->trace, host[i].name)));
+                                   compiled_kernel_name(trace_text(search->trace, host[i].name)));
             call = fits ? &range->graph->calls[next++] : NULL;
         }
         ARRAY_ADD(calls->events, calls->event_count,
@@ -213,7 +201,8 @@ static void add_compiled_range(struct call_search *search, uint32_t event)
     size_t first = calls->event_count;
 
     ARRAY_ADD(calls->ranges, calls->range_count,
-              (struct compiled_range){.event = event, .graph = graph_of_range(search, name)});
+              (struct compiled_range){
+                  .event = event, .is_range = true, .graph = graph_of_range(search, name)});
     calls->ranges[range].is_known = match_calls(search, range);
     for (size_t i = first; i < calls->event_count; i++) {
         struct compiled_event *found = &calls->events[i];
@@ -269,11 +258,30 @@ void find_compiled_calls(struct compiled_calls *calls, struct host_contexts *con
     hash_map_clear(&search.is_called);
 }
 
+/* A call into a library that the trace has without sizes: kernel_information.json has them. */
+static void count_library_call(const struct compiled_event *found, struct counted_ops *ops,
+                               struct op_call *lent)
+{
+    const struct compiled_call *call = found->call;
+    struct op_call_text text = {.shapes = call ? call->input_shapes : NULL};
+    struct op_cost cost;
+
+    if (!text.shapes || !call->input_types || ops->states[found->event] != OP_NOT_COUNTED)
+        return;
+    text.name = call->op;
+    text.types = call->input_types;
+    cost = count_flops_of_text(lent, &text, NULL);
+    if (cost.kind != COST_NOT_COUNTED)
+        counted_ops_set(ops, found->event, cost);
+}
+
 /* Costs of kernels that the code names itself come from its own count (flops of the nodes
  * fused in them), bytes from their arguments. A range whose calls are all known is no gap any
  * more. */
 void count_compiled_calls(const struct compiled_calls *calls, struct counted_ops *ops)
 {
+    struct op_call lent = {0};
+
     for (size_t i = 0; i < calls->event_count; i++) {
         const struct compiled_call *call = calls->events[i].sized;
         uint32_t event = calls->events[i].event;
@@ -281,6 +289,7 @@ void count_compiled_calls(const struct compiled_calls *calls, struct counted_ops
                                                          : -1; /* Triton's, by its arguments */
         struct op_cost cost = {0};
 
+        count_library_call(&calls->events[i], ops, &lent);
         if (!call || strstr(call->op, "::") || call->flops < 0)
             continue;
         if (bytes < 0)
@@ -292,8 +301,10 @@ void count_compiled_calls(const struct compiled_calls *calls, struct counted_ops
         counted_ops_set(ops, event, cost);
     }
     for (size_t i = 0; i < calls->range_count; i++)
-        if (calls->ranges[i].is_known && ops->states[calls->ranges[i].event] == OP_NOT_COUNTED)
+        if (calls->ranges[i].is_known && calls->ranges[i].is_range &&
+            ops->states[calls->ranges[i].event] == OP_NOT_COUNTED)
             ops->states[calls->ranges[i].event] = OP_NO_OP;
+    op_call_clear(&lent);
 }
 
 void compiled_calls_clear(struct compiled_calls *calls)

@@ -12,7 +12,8 @@
 
 /* What became of the ranges "## Call CompiledFxGraph KEY ##". */
 struct compiled_range {
-    uint32_t event;                     /* of trace->host */
+    uint32_t event; /* of trace->host; of a run without a range the first */
+    bool is_range;
     const struct compiled_graph *graph; /* NULL: nothing tells what is in it */
     bool is_known;                      /* the calls in the trace are those of the graph */
 };
@@ -20,7 +21,7 @@ struct compiled_range {
 /* A call in compiled code. */
 struct compiled_event {
     uint32_t event;                    /* of trace->host */
-    uint32_t range;                    /* of compiled_calls.ranges */
+    uint32_t range;                    /* of compiled_calls.ranges; NO_VALUE */
     uint32_t base;                     /* the module whose code was compiled, or NO_MODULE */
     const struct compiled_call *call;  /* NULL: not known */
     const struct compiled_call *sized; /* the same with the FLOPs of this run */
@@ -45,6 +46,15 @@ struct compiled_model {
  * where its operators, of the names that the code calls, are all of those calls in their order. */
 void find_compiled_calls(struct compiled_calls *calls, struct host_contexts *contexts,
                          const struct trace *trace, const struct compiled_model *model);
+
+/* Runs of the code of AOTInductor, which no range tells: each is known where all of its calls that
+ * the trace has by name at all come in their order. In compiled_runs.c, as the next. */
+void find_compiled_runs(struct compiled_calls *calls, const struct trace *trace,
+                        const struct host_contexts *contexts, const struct compiled_model *model);
+
+/* Lines of kernels that carry them (`stack`), where nothing else tells them. */
+void find_compiled_stacks(struct compiled_calls *calls, const struct trace *trace,
+                          const struct host_contexts *contexts);
 
 /* The module of a place in code that was called in `base`; `base` itself where there is none. */
 uint32_t compiled_module_at(const struct compiled_model *model, uint32_t base,

@@ -45,6 +45,8 @@ struct compiled_call {
                                         */
     uint32_t product_count;
     struct compiled_shapes shapes; /* where symbols stand in them */
+    const char *input_shapes; /* of a call into a library, as a profiler writes them; NULL */
+    const char *input_types;
     enum compiled_phase phase;     /* of a backward: whether it computes the forward again */
 };
 
@@ -59,6 +61,7 @@ struct compiled_graph {
 struct compiled_code {
     struct compiled_graph *graphs; /* [count]; they live in an arena */
     uint32_t count;
+    struct compiled_graph unranged; /* AOTInductor's, of which no range tells where it runs */
     struct string_pool keys;
     struct hash_map graph_of; /* key of a graph, in `keys` -> the first of it */
 };
@@ -71,6 +74,10 @@ MUST_USE bool compiled_code_parse(struct compiled_code *code, struct arena *aren
  * be empty. */
 void compiled_code_parse_log(struct compiled_code *code, struct arena *arena, const char *text,
                              size_t length);
+
+/* The calls of a kernel_information.json of AOTInductor, in their order: `unranged`. */
+MUST_USE bool compiled_code_parse_kernels(struct compiled_code *code, struct arena *arena,
+                                          const char *text, size_t length, struct error *error);
 
 /* NULL where it is not known. `key` is `length` bytes. */
 const struct compiled_graph *compiled_code_find(const struct compiled_code *code, const char *key,

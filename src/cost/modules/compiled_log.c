@@ -5,14 +5,13 @@
  * are three that matter, in this order: which nodes each call of the code was fused from, where the
  * program has these, and the key by which a profiler's ranges name the code. */
 #include "base/json/json_tree.h"
-#include "base/text/prefix.h"
 #include "cost/modules/compiled_code.h"
+#include "cost/modules/compiled_words.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum record_kind { RECORD_OTHER, RECORD_NODES, RECORD_STACKS, RECORD_KEY };
-enum { LINES_MAX = 16 }; /* of one call */
 
 struct compiled_log {
     struct compiled_code *code;
@@ -44,109 +43,6 @@ static enum record_kind kind_of_record(const char *line, size_t length)
     return RECORD_OTHER;
 }
 
-/* "aten::mm" of "extern_kernels.mm:3", "cpp_fused_add_0" of "cpp_fused_add_0:1". Names of the
- * log as the profiler writes them: extern_kernels.mm is aten::mm, torch.ops.ns.op is ns::op. */
-static const char *logged_operator(struct arena *arena, const char *name)
-{
-    static const char external[] = "extern_kernels.", any[] = "torch.ops.";
-    const char *colon = strrchr(name, ':'), *dot;
-    size_t length = colon ? (size_t)(colon - name) : strlen(name);
-    char *text = arena_allocate(arena, length + sizeof "aten::");
-
-    text[0] = '\0';
-    if (has_prefix(name, external)) {
-        memcpy(text, "aten::", sizeof "aten::");
-        strncat(text, name + sizeof external - 1, length - (sizeof external - 1));
-    } else if (has_prefix(name, any) && (dot = strchr(name + sizeof any - 1, '.'))) {
-        size_t room = (size_t)(dot - name) - (sizeof any - 1);
-
-        strncat(text, name + sizeof any - 1, room);
-        strcat(text, "::");
-        strncat(text, dot + 1, strcspn(dot + 1, ".:"));
-    } else {
-        strncat(text, name, length);
-    }
-    return text;
-}
-
-/* "model.py:12" of the last frame in a text of frames; false where there is none. The last frame
- * is the innermost one, the line in the model. */
-static bool last_logged_frame(const char *stack, char *place, size_t size)
-{
-    static const char file[] = "File \"", line[] = "\", line ";
-    const char *frame = NULL, *end, *name;
-
-    for (const char *at = strstr(stack, file); at; at = strstr(at + 1, file))
-        frame = at + sizeof file - 1;
-    end = frame ? strstr(frame, line) : NULL;
-    if (!end)
-        return false;
-    name = frame;
-    for (const char *at = frame; at < end; at++)
-        if (*at == '/' || *at == '\\')
-            name = at + 1;
-    end += sizeof line - 1;
-    return (size_t)snprintf(place, size, "%.*s:%.*s", (int)(end - (sizeof line - 1) - name), name,
-                            (int)strspn(end, "0123456789"), end) < size;
-}
-
-/* With commas between, each once. */
-static void add_logged_word(struct arena *arena, const char **words, const char *word,
-                            size_t length)
-{
-    size_t before = strlen(*words);
-    char *joined;
-
-    for (const char *at = strstr(*words, word); at; at = strstr(at + 1, word))
-        if ((at == *words || at[-1] == ' ') && (at[length] == '\0' || at[length] == ','))
-            return;
-    joined = arena_allocate(arena, before + length + sizeof ", ");
-    snprintf(joined, before + length + sizeof ", ", "%s%s%.*s", *words, before ? ", " : "",
-             (int)length, word);
-    *words = joined;
-}
-
-/* Some lines say where a kernel comes from as well as all would: a kernel of a hundred fused
- * operators has as many stacks. */
-static const char *logged_lines(struct compiled_log *log, const struct json_node *stacks)
-{
-    const char *lines = "";
-    char place[512];
-    int count = 0;
-
-    for (const struct json_node *stack = stacks->first; stack && count < LINES_MAX;
-         stack = stack->next) {
-        if (stack->kind != JSON_STRING || !last_logged_frame(stack->text, place, sizeof place))
-            continue;
-        add_logged_word(log->arena, &lines, place, strlen(place));
-        count++;
-    }
-    return lines;
-}
-
-/* Nodes go by the operators that they call, with a number behind. */
-static const char *logged_nodes(struct compiled_log *log, const char *call)
-{
-    const char *words = "";
-    const struct json_node *nodes = json_items_of(json_member(log->nodes, "cppCodeToPost"), call);
-
-    for (; nodes; nodes = nodes->next) {
-        size_t length = nodes->kind == JSON_STRING ? strlen(nodes->text) : 0;
-        size_t digits = length;
-        char name[256];
-
-        while (digits > 0 && nodes->text[digits - 1] >= '0' && nodes->text[digits - 1] <= '9')
-            digits--;
-        if (digits > 1 && digits < length && nodes->text[digits - 1] == '_')
-            length = digits - 1;
-        if (length == 0 || length >= sizeof name - sizeof "aten.")
-            continue;
-        snprintf(name, sizeof name, "aten.%.*s", (int)length, nodes->text);
-        add_logged_word(log->arena, &words, name, strlen(name));
-    }
-    return words;
-}
-
 /* The first record of a key counts: a graph is compiled once and may be logged by several
  * ranks. */
 static void add_logged_graph(struct compiled_log *log, const char *key)
@@ -154,6 +50,7 @@ static void add_logged_graph(struct compiled_log *log, const char *key)
     struct compiled_code *code = log->code;
     struct compiled_graph *graph = &code->graphs[code->count];
     const struct json_node *call = log->stacks->first;
+    const struct json_node *nodes = json_member(log->nodes, "cppCodeToPost");
     size_t count = 0;
 
     if (code->count == log->room || compiled_code_find(code, key, strlen(key)))
@@ -168,10 +65,11 @@ static void add_logged_graph(struct compiled_log *log, const char *key)
     for (; call; call = call->next)
         if (call->key && call->kind == JSON_ARRAY)
             graph->calls[graph->count++] =
-                (struct compiled_call){.op = logged_operator(log->arena, call->key),
+                (struct compiled_call){.op = compiled_operator_word(log->arena, call->key),
                                        .place = {"", "", ""},
-                                       .aten = logged_nodes(log, call->key),
-                                       .lines = logged_lines(log, call),
+                                       .aten = compiled_node_words(
+                                           log->arena, json_items_of(nodes, call->key)),
+                                       .lines = compiled_line_words(log->arena, call->first),
                                        .flops = -1,
                                        .bytes = -1};
 }

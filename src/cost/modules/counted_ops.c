@@ -308,7 +308,7 @@ static void use_recorded_cost(struct op_cost *cost, const struct trace *trace,
 {
     const char *work = trace_text(trace, detail->work);
 
-    if (detail->flops < 0 || cost->kind != COST_NOT_COUNTED)
+    if (detail->code || detail->flops < 0 || cost->kind != COST_NOT_COUNTED)
         return;
     *cost = (struct op_cost){.kind = COST_POINTWISE,
                              .flops = detail->flops,
@@ -320,6 +320,24 @@ static void use_recorded_cost(struct op_cost *cost, const struct trace *trace,
     else if (*work && kernel_class_is_matrix(kernel_class_of_key(work)))
         cost->kind = COST_MATRIX;
     cost->macs = cost->kind == COST_MATRIX ? detail->flops / 2 : 0;
+}
+
+/* What inductor expected of a kernel when it wrote it. With dynamic shapes that was for the sizes
+ * of that day: it counts only where it moves just what this call's arguments hold, or where the
+ * call is given no size but how often to run. */
+static void use_expected_cost(struct op_cost *cost, const struct op_call *call,
+                              const struct op_call_text *text, const struct event_detail *detail)
+{
+    int64_t held = bytes_of_arguments(call);
+    bool is_open = cost->kind == COST_NOT_COUNTED || cost->kind == COST_MOVEMENT;
+
+    if (!detail->code || !text->shapes || detail->bytes < 0 || !is_open)
+        return;
+    if (detail->flops > 0 && detail->bytes == held)
+        (void)matrix_cost(cost, detail->flops / 2, held);
+    else if (cost->kind == COST_MOVEMENT && cost->bytes < 0 && detail->bytes <= held &&
+             generated_kernel_is_fixed(call, text->name))
+        cost->bytes = detail->bytes;
 }
 
 /* While the cost of each op is looked up. */
@@ -361,6 +379,7 @@ static void compute_cost(struct counted_ops *ops, struct cost_search *search, ui
     struct op_cost cost = count_flops_of_text(&search->call, &text, search->user);
 
     use_recorded_cost(&cost, trace, detail);
+    use_expected_cost(&cost, &search->call, &text, detail);
     add_cost(ops, text.name, cost);
 }
 

@@ -383,6 +383,24 @@ static bool find_compiled_code(struct model_description *description, const char
     return is_read;
 }
 
+/* AOTInductor's own description of its code, taken out of the package that it lies in. */
+static bool find_compiled_kernels(struct model_description *description, const char *trace_path,
+                                  struct error *error)
+{
+    char *path = path_beside_trace(trace_path, "kernel_information.json");
+    bool is_missing = false;
+    size_t length = 0;
+    char *text = read_whole_file(path, &length, &is_missing, error);
+    bool is_read = text ? compiled_code_parse_kernels(&description->compiled, &description->arena,
+                                                      text, length, error) ||
+                              error_in(error, "cannot read '%s'", path)
+                        : is_missing;
+
+    free(text);
+    free(path);
+    return is_read;
+}
+
 /* A missing file is no error, a broken one is: it was meant to be there. */
 bool model_description_find(struct model_description *description, const char *trace_path,
                             struct error *error)
@@ -398,7 +416,9 @@ bool model_description_find(struct model_description *description, const char *t
     if (is_read && strcmp(trace_path, "-") != 0)
         is_read =
             find_compiled_code(description, compiled, error) &&
-            (description->compiled.count > 0 || find_compiled_log(description, trace_path, error));
+            (description->compiled.count > 0 ||
+             find_compiled_log(description, trace_path, error)) &&
+            find_compiled_kernels(description, trace_path, error);
     free(text);
     free(compiled);
     free(path);

@@ -213,6 +213,9 @@ static void add_details(struct packet_writer *writer, const struct event_detail 
     add_string(writer, "Concrete Inputs", detail->concrete_inputs);
     add_string(writer, "Call stack", detail->call_stack);
     add_string(writer, "kernel", detail->kernel_name);
+    add_string(writer, "kernel_hash", detail->code);
+    add_string(writer, "kernel_kwargs", detail->settings);
+    add_string(writer, "stack", detail->lines);
     add_triple(writer, "grid", detail->grid);
     add_triple(writer, "block", detail->block);
     add_integer(writer, "registers per thread", detail->registers_per_thread, -1);

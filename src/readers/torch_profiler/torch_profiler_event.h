@@ -36,7 +36,7 @@ enum event_arg {
     ARG_SOURCE_RANK,
     ARG_DESTINATION_RANK,
     ARG_GRAPH_NODE,
-    ARG_FLOPS, /* written by our own export only, as the next */
+    ARG_FLOPS, /* written by our own export; of kernels that torch.compile wrote by itself */
     /* fractions: torch_event.fractions, from ARG_OCCUPANCY on */
     ARG_OCCUPANCY,
     ARG_BLOCKS_PER_SM,
@@ -54,13 +54,18 @@ enum event_arg {
     ARG_GROUP_NAME,
     ARG_GROUP_RANKS,
     ARG_KERNEL,
-    ARG_WORK,
+    ARG_WORK, /* written by our own export only */
+    /* of kernels that torch.compile wrote */
+    ARG_LINES,
+    ARG_CODE,
+    ARG_SETTINGS,
+    ARG_GIGABYTES, /* a number; as text, for a float is too small for it */
     ARG_NAME,
 };
 enum { ARG_COUNT = ARG_NAME + 1 };
 
 /* All args that struct event_detail has a place for, as bits. */
-#define DETAIL_ARGS (((uint32_t)1 << ARG_NAME) - ((uint32_t)1 << ARG_REGISTERS))
+#define DETAIL_ARGS (((uint64_t)1 << ARG_NAME) - ((uint64_t)1 << ARG_REGISTERS))
 
 struct category_memo;
 struct track_memo;
@@ -68,7 +73,7 @@ struct track_memo;
 /* What a bit stands for is valid where the bit is set. */
 struct torch_event {
     uint32_t has;
-    uint32_t has_args; /* bits by enum event_arg */
+    uint64_t has_args; /* bits by enum event_arg */
     char phase;
     struct json_slice category;
     struct json_slice name;

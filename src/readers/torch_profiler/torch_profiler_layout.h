@@ -66,7 +66,7 @@ struct event_layouts {
     struct layout_joint *joints; /* [0] is the root: the beginning of an event */
     uint32_t count;
     uint32_t misses; /* events that were not read by joints although there was nothing to learn */
-    uint32_t unasked_args; /* bits by enum event_arg; they are passed over */
+    uint64_t unasked_args; /* bits by enum event_arg; they are passed over */
     bool is_plain;         /* there are too many threads or categories to be part of joints */
 };
 

@@ -57,6 +57,7 @@ static inline unsigned arg_number(const struct json_slice *key)
         return KEY_IS("grid") ? ARG_GRID : KEY_IS("name") ? ARG_NAME : ARG_COUNT;
     case 5:
         return KEY_IS("block")   ? ARG_BLOCK
+               : KEY_IS("stack") ? ARG_LINES
                : KEY_IS("bytes") ? ARG_BYTES
                : KEY_IS("dtype") ? ARG_DTYPE
                                  : ARG_COUNT;
@@ -78,6 +79,8 @@ static inline unsigned arg_number(const struct json_slice *key)
     case 11:
         return KEY_IS("External id") || KEY_IS("external id") ? ARG_EXTERNAL_ID
                : KEY_IS("correlation")                        ? ARG_CORRELATION
+               : KEY_IS("kernel_hash")                        ? ARG_CODE
+               : KEY_IS("kernel_flop")                        ? ARG_FLOPS
                                                               : ARG_COUNT;
     case 12:
         return KEY_IS("warps per SM") ? ARG_WARPS_PER_SM : ARG_COUNT;
@@ -86,6 +89,8 @@ static inline unsigned arg_number(const struct json_slice *key)
                : KEY_IS("blocks per SM") ? ARG_BLOCKS_PER_SM
                : KEY_IS("In msg nelems") ? ARG_IN_ELEMENTS
                : KEY_IS("graph node id") ? ARG_GRAPH_NODE
+               : KEY_IS("kernel_kwargs") ? ARG_SETTINGS
+               : KEY_IS("kernel_num_gb") ? ARG_GIGABYTES
                                          : ARG_COUNT;
     case 14:
         return KEY_IS("Out msg nelems") ? ARG_OUT_ELEMENTS : ARG_COUNT;

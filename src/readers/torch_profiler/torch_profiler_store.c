@@ -5,6 +5,7 @@
 #include "readers/ascend/ascend_words.h"
 #include "readers/torch_profiler/torch_profiler_reading.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -335,6 +336,26 @@ static void store_texts(struct torch_store *store, const struct torch_event *eve
     detail->group_ranks = arg_text(store, event, ARG_GROUP_RANKS);
     detail->kernel_name = arg_text(store, event, ARG_KERNEL);
     detail->work = arg_text(store, event, ARG_WORK);
+    detail->code = arg_text(store, event, ARG_CODE);
+    detail->settings = arg_text(store, event, ARG_SETTINGS);
+    detail->lines = arg_text(store, event, ARG_LINES);
+}
+
+/* What inductor itself expects a kernel to compute and to move, where it was told to measure
+ * (TORCHINDUCTOR_BENCHMARK_KERNEL): products alone, and 0 where it does not know. */
+static void store_expected_cost(const struct torch_event *event, struct event_detail *detail)
+{
+    const double bytes_max = 9e18;
+    double gigabytes;
+
+    if (!detail->code)
+        return;
+    if (detail->flops <= 0)
+        detail->flops = -1;
+    if (event_has_arg(event, ARG_GIGABYTES) &&
+        slice_fraction(&event->texts[ARG_GIGABYTES - ARG_INPUT_DIMS], &gigabytes) &&
+        gigabytes > 0 && gigabytes * 1e9 < bytes_max)
+        detail->bytes = llround(gigabytes * 1e9);
 }
 
 /* Texts come last among the arguments, so that one shift tells whether there are any. Node 0
@@ -359,6 +380,7 @@ static uint32_t store_detail(struct torch_store *store, const struct torch_event
     detail.warps_per_sm = fraction_or_none(event, ARG_WARPS_PER_SM);
     detail.bytes = number_or(event, ARG_BYTES, -1);
     detail.flops = number_or(event, ARG_FLOPS, -1);
+    store_expected_cost(event, &detail);
     detail.in_elements = number_or(event, ARG_IN_ELEMENTS, -1);
     detail.out_elements = number_or(event, ARG_OUT_ELEMENTS, -1);
     detail.group_size = number_or(event, ARG_GROUP_SIZE, -1);

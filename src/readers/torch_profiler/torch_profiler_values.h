@@ -100,7 +100,7 @@ static inline const char *scan_fraction(struct json_scan *scan, const char *at,
             return end;
     }
     event->fractions[arg - ARG_OCCUPANCY] = (float)number;
-    event->has_args |= (uint32_t)1 << arg;
+    event->has_args |= (uint64_t)1 << arg;
     return end;
 }
 
@@ -129,7 +129,7 @@ static inline const char *scan_triple(struct json_scan *scan, const char *at,
             triple[i] = torch_profiler_event_small(number);
             at = scan_space(at);
             if (*at == ']') {
-                event->has_args |= (uint32_t)1 << arg;
+                event->has_args |= (uint64_t)1 << arg;
                 return at + 1;
             }
             if (*at != ',')
@@ -146,9 +146,9 @@ ALWAYS_INLINE const char *scan_number_arg(struct json_scan *scan, const char *at
 
     at = scan_integer(scan, at, &event->numbers[arg], &is_one);
     if (is_one)
-        event->has_args |= (uint32_t)1 << arg;
+        event->has_args |= (uint64_t)1 << arg;
     else
-        event->has_args &= ~((uint32_t)1 << arg);
+        event->has_args &= ~((uint64_t)1 << arg);
     return at;
 }
 
@@ -159,7 +159,7 @@ static inline const char *scan_text_arg(struct json_scan *scan, const char *at,
 
     at = scan_value(scan, at, text);
     if (at && !slice_is_missing(text))
-        event->has_args |= (uint32_t)1 << arg;
+        event->has_args |= (uint64_t)1 << arg;
     return at;
 }
 
@@ -170,7 +170,7 @@ static inline const char *scan_arg(struct json_scan *scan, const char *at,
         return skip_value(scan, at);
     if (arg < ARG_OCCUPANCY)
         return scan_number_arg(scan, at, event, arg);
-    event->has_args &= ~((uint32_t)1 << arg);
+    event->has_args &= ~((uint64_t)1 << arg);
     if (arg >= ARG_INPUT_DIMS)
         return scan_text_arg(scan, at, event, arg);
     if (arg >= ARG_GRID)

@@ -20,6 +20,7 @@ struct compiled_row {
     int64_t calls;
     int64_t time_ns;
     double bytes; /* read and written by all of them; below 0: not known */
+    uint32_t settings; /* of the first of them: how it was launched, in trace.strings */
 };
 
 struct compiled_view {
@@ -99,6 +100,7 @@ static double bytes_of_call(const struct module_costs *costs, uint32_t event)
 static void add_compiled_row(struct compiled_view *view, size_t event, uint32_t module)
 {
     const struct compiled_event *found = &view->input->costs->compiled.events[event];
+    const struct trace *trace = view->input->trace;
     const struct compiled_call *call = found->call;
     double bytes = bytes_of_call(view->input->costs, found->event);
     uint32_t first = hash_map_add(&view->row_of, (uintptr_t)call, view->row_count);
@@ -108,7 +110,11 @@ static void add_compiled_row(struct compiled_view *view, size_t event, uint32_t 
         at = view->rows[at].next;
     if (at == NO_VALUE || at == view->row_count) {
         at = view->row_count++;
-        view->rows[at] = (struct compiled_row){.call = call, .module = module, .next = NO_VALUE};
+        view->rows[at] = (struct compiled_row){
+            .call = call,
+            .module = module,
+            .next = NO_VALUE,
+            .settings = trace->details[trace->host[found->event].detail].settings};
         if (first != at) {
             view->rows[at].next = view->rows[first].next;
             view->rows[first].next = at;
@@ -226,7 +232,11 @@ static double compiled_bytes_per_second(const struct compiled_row *row)
     COLUMN("of_bandwidth", "of its bandwidth", UNIT_FRACTION, 3, BAR_NONE,                      \
            if_moved(row, view->bandwidth > 0                                                    \
                              ? value_fraction(compiled_bytes_per_second(row) / view->bandwidth) \
-                             : value_none()))
+                             : value_none()))                                                   \
+    COLUMN("settings", "launched with", UNIT_TEXT, 5, BAR_NONE,                                 \
+           row->settings                                                                        \
+               ? compiled_text(results, trace_text(view->input->trace, row->settings))          \
+               : value_none())
 
 static const char place_note[] =
     "Of a kernel fused from several modules the innermost that holds all of them is named.";
@@ -269,7 +279,7 @@ static struct section *describe_compiled(struct results *results,
     struct compiled_view view = {.input = input, .bandwidth = memory_roof(input->efficiency)};
     struct section *section;
 
-    if (input->costs->compiled.range_count == 0)
+    if (input->costs->compiled.event_count == 0 && input->costs->compiled.range_count == 0)
         return NULL;
     measure_compiled_times(&view);
     collect_compiled_rows(&view);

@@ -217,6 +217,9 @@ static uint32_t copied_detail(struct capture_search *search, uint32_t index)
     detail.call_stack = 0; /* where it was called says nothing of what it is */
     detail.work = copied_string(search, detail.work);
     detail.kernel_name = copied_string(search, detail.kernel_name);
+    detail.code = copied_string(search, detail.code);
+    detail.settings = copied_string(search, detail.settings);
+    detail.lines = copied_string(search, detail.lines);
     detail.collective_name = copied_string(search, detail.collective_name);
     detail.element_type = copied_string(search, detail.element_type);
     detail.group_name = copied_string(search, detail.group_name);
