@@ -270,6 +270,80 @@ def bytes_that_inductor_expected(case: Case) -> None:
     assert rows[0]["bytes"] == wanted, f"{rows[0]}, not {wanted}"
 
 
+def replayed(case: Case, ran: list[str], gaps: int = 1) -> tuple[dict[str, int], dict[str, Any]]:
+    """Mode "reduce-overhead": the code's range holds launches of graphs, whose captures were before any profiler ran."""
+    code = [*case.calls]
+    parts = [ran[at : at + 1 + len(ran) // gaps] for at in range(0, len(ran), 1 + len(ran) // gaps)]
+    captured = Case(case.program, case.folder, 0)
+    for part in parts:
+        captured.add("cuda_runtime", "cudaStreamBeginCapture", 1)
+        for name in part:
+            captured.correlation += 1
+            start = captured.now
+            args = {"External id": captured.correlation}
+            if "::" in name:
+                args |= {"Input Dims": [[8, 8], [8, 8]], "Input type": ["float", "float"]}
+            captured.add("cpu_op", name, 10, **args)
+            last, captured.now = captured.now, start + 2
+            ids = {"correlation": captured.correlation, "kernel": f"kernel_of_{name}"}
+            captured.add("cuda_runtime", "cuLaunchKernel", 4, **ids)
+            captured.now = last
+        captured.add("cuda_runtime", "cudaStreamEndCapture", 1)
+    (case.folder / "capture_traces").mkdir()
+    captured.write().rename(case.folder / "capture_traces" / "graph_capture_rank_0.json")
+    for phase in ("forward", "backward"):
+        start = case.now
+        case.now += 5
+        for part in parts:
+            case.correlation += 1
+            case.add("cuda_runtime", "cudaGraphLaunch", 5, correlation=case.correlation)
+            for name in part:
+                event = {"ph": "X", "cat": "kernel", "name": f"kernel_of_{name}", "pid": 0}
+                ids = {"device": 0, "stream": 7, "correlation": case.correlation}
+                case.events.append({**event, "tid": 7, "ts": case.now, "dur": 20, "args": ids})
+                case.now += 21
+        last, case.now = case.now, start + 2
+        case.add("user_annotation", "## Call CompiledFxGraph fabc ##", last - case.now)
+        case.now = start
+        around = "nn:Model" if phase == "forward" else "CompiledFunctionBackward"
+        case.add("cpu_op", around, last + 2 - start)
+        case.now = last + 10
+    modules = [{"name": name, "mark": name or "Model"} for name in ("", *set(code))]
+    model = {"class": "Model", "modules": modules}
+    text = {"schema": "flopledger.capture", "models": [model]}
+    (case.folder / "capture.json").write_text(json.dumps(text))
+    calls = [
+        {"op": f"aten::{name}", "module": name, "aten": ["aten.mm"], "lines": ["m.py:1"]}
+        for name in code
+    ]
+    text = {"schema": "flopledger.compiled", "graphs": [{"key": "fabc", "calls": calls}]}
+    (case.folder / "compiled.json").write_text(json.dumps(text))
+    rows = case.sections("flops")["module_cost"]["tables"].get("modules", {"rows": []})["rows"]
+    found = {row["name"]: row["own_forward_flops_in_all"] for row in rows}
+    return found, case.sections()
+
+
+def graphs_of_compiled_code(case: Case) -> None:
+    """Each call has its module, and that of the replay around it, whatever number of graphs the code is cut into."""
+    case.calls = ["mm", "bmm", "linear"][: case.random.randrange(1, 4)]
+    gaps = case.random.randrange(1, 3)
+    found, sections = replayed(case, [f"aten::{name}" for name in case.calls], gaps)
+    numbers = {key: each["value"] for key, each in sections["compiled"]["numbers"].items()}
+    assert (numbers["calls"], numbers["known"]) == (2, 2), f"{numbers}"
+    assert numbers["attributed_module"] == 0.5, f"{numbers}"
+    assert found.get("mm") == 2 * 8**3, f"{found}"
+
+
+def graphs_of_other_code(case: Case) -> None:
+    """A call more or in another place: no module is named."""
+    case.calls = ["mm", "linear"]
+    ran = case.random.choice([["mm", "mm", "linear"], ["linear", "mm"], ["mm"]])
+    found, sections = replayed(case, [f"aten::{name}" for name in ran])
+    numbers = {key: each["value"] for key, each in sections["compiled"]["numbers"].items()}
+    assert (numbers["known"], numbers["attributed"]) == (0, 0), f"{numbers}"
+    assert not found.get("mm"), f"{found}"
+
+
 KINDS: list[Callable[[Case], None]] = [
     code_of_aotinductor,
     run_that_is_cut,
@@ -281,6 +355,8 @@ KINDS: list[Callable[[Case], None]] = [
     flops_that_inductor_expected,
     formula_goes_first,
     bytes_that_inductor_expected,
+    graphs_of_compiled_code,
+    graphs_of_other_code,
 ]
 
 

@@ -17,6 +17,11 @@
 /* Modules lie in each other no deeper, and a name is no longer. */
 enum { DEPTH_MAX = 256, NAME_BYTES_MAX = 1024 };
 
+/* What lies around the kernels of one launch of a graph, on the thread of copies. */
+struct launch_copies {
+    uint32_t first, end; /* of trace->host */
+};
+
 struct call_search {
     struct compiled_calls *calls;
     struct host_contexts *contexts;
@@ -24,6 +29,9 @@ struct call_search {
     const struct compiled_model *model;
     const struct compiled_code *code;
     struct hash_map is_called; /* (graph, name of an event) -> 1 or 0 */
+    struct hash_map copies_of; /* event that launches a graph -> of `copies` */
+    struct launch_copies *copies;
+    size_t copies_count;
 };
 
 /* Templates in C++ go by no name of their own. */
@@ -65,40 +73,78 @@ static bool is_compiled_call(struct call_search *search, const struct compiled_g
     return known != 0;
 }
 
-/* Collects the operators right in the range, with their calls; says whether all fit. Only the
- * outermost operators in the range are calls of its code; what lies in them is their own. One
- * call out of order makes the whole range unknown: to go on would give calls to wrong modules. */
-static bool match_calls(struct call_search *search, uint32_t range_index)
+/* What is matched of one range. */
+struct range_match {
+    uint32_t range;
+    uint32_t next; /* call of the graph */
+    bool fits;
+};
+
+/* One call out of order makes the whole range unknown: to go on would give calls to wrong modules.
+ */
+static void match_operator(struct call_search *search, struct range_match *match, uint32_t event)
 {
     struct compiled_calls *calls = search->calls;
-    const struct compiled_range *range = &calls->ranges[range_index];
+    const struct compiled_range *range = &calls->ranges[match->range];
+    const struct event *host = search->trace->host;
+    const struct compiled_call *call = NULL;
+
+    if (match->fits && is_compiled_call(search, range->graph, host[event].name)) {
+        match->fits =
+            match->next < range->graph->count &&
+            is_name_of_call(&range->graph->calls[match->next],
+                            compiled_kernel_name(trace_text(search->trace, host[event].name)));
+        call = match->fits ? &range->graph->calls[match->next++] : NULL;
+    }
+    ARRAY_ADD(calls->events, calls->event_count,
+              (struct compiled_event){.event = event,
+                                      .range = match->range,
+                                      .base = search->contexts->modules[range->event],
+                                      .call = call});
+}
+
+/* The operators that a graph's capture had, copied for the launch of it in the range (mode
+ * "reduce-overhead"). */
+static void match_copies(struct call_search *search, struct range_match *match, uint32_t launch)
+{
+    uint32_t copies = hash_map_find(&search->copies_of, launch);
+    const struct event *host = search->trace->host;
+    int64_t inside_until_ns = INT64_MIN;
+
+    if (copies == NO_VALUE)
+        return;
+    for (uint32_t i = search->copies[copies].first; i < search->copies[copies].end; i++) {
+        if (host[i].kind != EVENT_OPERATOR || host[i].start_ns < inside_until_ns)
+            continue;
+        inside_until_ns = event_end_ns(&host[i]);
+        match_operator(search, match, i);
+    }
+}
+
+/* Collects the operators right in the range, with their calls; says whether all fit. Only the
+ * outermost operators in the range are calls of its code; what lies in them is their own. */
+static bool match_calls(struct call_search *search, uint32_t range_index)
+{
+    const struct compiled_range *range = &search->calls->ranges[range_index];
+    const struct compiled_graph *graph = range->graph;
     const struct event *host = search->trace->host;
     const struct track *track = &search->trace->tracks[host[range->event].track];
     int64_t end_ns = event_end_ns(&host[range->event]);
     int64_t inside_until_ns = INT64_MIN;
-    uint32_t next = 0;
-    bool fits = range->graph && range->graph->count > 0;
+    struct range_match match = {.range = range_index, .fits = graph && graph->count > 0};
 
     for (uint32_t i = range->event + 1;
          i < track->first_event + track->event_count && host[i].start_ns < end_ns; i++) {
-        const struct compiled_call *call = NULL;
-
-        if (host[i].kind != EVENT_OPERATOR || host[i].start_ns < inside_until_ns)
+        if (host[i].start_ns < inside_until_ns)
+            continue;
+        if (host[i].kind == EVENT_RUNTIME_CALL)
+            match_copies(search, &match, i);
+        if (host[i].kind != EVENT_OPERATOR)
             continue;
         inside_until_ns = event_end_ns(&host[i]);
-        if (fits && is_compiled_call(search, range->graph, host[i].name)) {
-            fits = next < range->graph->count &&
-                   is_name_of_call(&range->graph->calls[next],
-                                   compiled_kernel_name(trace_text(search->trace, host[i].name)));
-            call = fits ? &range->graph->calls[next++] : NULL;
-        }
-        ARRAY_ADD(calls->events, calls->event_count,
-                  (struct compiled_event){.event = i,
-                                          .range = range_index,
-                                          .base = search->contexts->modules[range->event],
-                                          .call = call});
+        match_operator(search, &match, i);
     }
-    return fits && next == range->graph->count;
+    return match.fits && match.next == graph->count;
 }
 
 /* A limit of depth, so that a tree that was damaged into a circle ends. */
@@ -238,6 +284,32 @@ void set_compiled_phases(const struct compiled_calls *calls, struct host_context
     }
 }
 
+/* Copies of one launch stand together: from the outermost around its first kernel to the last. */
+static void find_launch_copies(struct call_search *search)
+{
+    const struct trace *trace = search->trace;
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        uint32_t host = trace_origin_of(trace, i);
+        uint32_t at;
+
+        if (host == NO_EVENT || trace->launch[i] == NO_EVENT ||
+            !trace->tracks[trace->host[host].track].is_captured)
+            continue;
+        for (uint32_t around = search->contexts->parents[host];
+             around != NO_EVENT && trace->host[around].track == trace->host[host].track;
+             around = search->contexts->parents[host])
+            host = around;
+        at = hash_map_add(&search->copies_of, trace->launch[i], (uint32_t)search->copies_count);
+        if (at == search->copies_count)
+            ARRAY_ADD(search->copies, search->copies_count, (struct launch_copies){host, host});
+        if (host < search->copies[at].first)
+            search->copies[at].first = host;
+        if (search->copies[at].end <= host)
+            search->copies[at].end = end_of_inside(trace, host);
+    }
+}
+
 /* Ranges are few beside events, and each looks at its own events only: O(events). */
 void find_compiled_calls(struct compiled_calls *calls, struct host_contexts *contexts,
                          const struct trace *trace, const struct compiled_model *model)
@@ -251,11 +323,15 @@ void find_compiled_calls(struct compiled_calls *calls, struct host_contexts *con
         .code = model->description ? &model->description->compiled : &nothing,
     };
 
+    if (search.code->count > 0)
+        find_launch_copies(&search);
     for (uint32_t i = 0; i < trace->host_count && search.code->count > 0; i++)
         if (trace->host[i].kind == EVENT_ANNOTATION &&
             is_compiled_code(trace_text(trace, trace->host[i].name)))
             add_compiled_range(&search, i);
     hash_map_clear(&search.is_called);
+    hash_map_clear(&search.copies_of);
+    free(search.copies);
 }
 
 /* A call into a library that the trace has without sizes: kernel_information.json has them. */

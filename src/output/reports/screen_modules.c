@@ -115,7 +115,7 @@ static const char *screen_modules_verdict_of(struct screen_builder *builder,
 }
 
 /* "4.13 GMACs", as other profilers write it. */
-static void add_macs(struct screen_builder *builder, struct value macs)
+static void add_macs(struct screen_builder *builder, struct value macs, const char *bound)
 {
     static const char *const units[6] = {"MACs", "KMACs", "MMACs", "GMACs", "TMACs", "PMACs"};
     struct unit_scale scale;
@@ -125,9 +125,19 @@ static void add_macs(struct screen_builder *builder, struct value macs)
     scale = decimal_scale(value_as_real(&macs), units);
     scale.decimals =
         scale.factor > 1 ? three_digit_decimals(value_as_real(&macs) / scale.factor) : 0;
-    screen_add_figure_text(builder, screen_format(builder, "%s %s",
+    screen_add_figure_text(builder, screen_format(builder, "%s%s %s", bound,
                                                   format_scaled(value_as_real(&macs), scale).text,
                                                   scale.unit));
+}
+
+/* "forward at least ": before a figure of FLOPs. */
+static const char *bound_phase(const struct section *section, const char *phase)
+{
+    bool is_forward = *phase == 'f';
+
+    if (*screen_modules_bound(section) == '\0')
+        return phase;
+    return is_forward ? "forward at least " : "backward at least ";
 }
 
 /* A count without times (of a model that never ran) has its chart by FLOPs; backward figures
@@ -141,14 +151,17 @@ static void fill_module_cost(struct screen_builder *builder)
     builder->screen->subject = screen_format(builder, "%s %s FLOPs and time by module",
                                              screen_file_name(builder->rank->file), builder->dot);
     screen_add_figure(builder, "", find_number(section, "parameters"), " parameters");
-    screen_add_figure(builder, "forward ", find_number(section, "forward_flops"), "");
-    add_macs(builder, find_number(section, "forward_macs"));
+    screen_add_figure(builder, bound_phase(section, "forward "), find_number(section, "forward_flops"),
+                      "");
+    add_macs(builder, find_number(section, "forward_macs"), screen_modules_bound(section));
     if (real_or_0(find_number(section, "backward_flops")) > 0)
-        screen_add_figure(builder, "backward ", find_number(section, "backward_flops"), "");
+        screen_add_figure(builder, bound_phase(section, "backward "),
+                          find_number(section, "backward_flops"), "");
     screen_add_figure(builder, "forward ", find_number(section, "forward_latency"), "");
     if (real_or_0(find_number(section, "backward_flops")) > 0)
         screen_add_figure(builder, "backward ", find_number(section, "backward_latency"), "");
-    screen_add_figure(builder, "forward ", find_number(section, "forward_flops_per_second"), "");
+    screen_add_figure(builder, bound_phase(section, "forward "),
+                      find_number(section, "forward_flops_per_second"), "");
     if (!builder->screen->verdict)
         builder->screen->verdict = screen_modules_verdict_of(builder, section);
     /* A trace without marks of modules still has its ops. */

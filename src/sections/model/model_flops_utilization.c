@@ -132,6 +132,7 @@ static void add_shares(const struct utilization *work)
 static void add_rates(const struct utilization *work)
 {
     const struct step_efficiency *total = &work->efficiency->total;
+    bool is_least = efficiency_is_least(work->efficiency);
 
     if (total->known_flops_ns == 0) {
         add_number(work, METRIC_NAMES(MODEL_FLOPS_PER_SECOND),
@@ -140,13 +141,14 @@ static void add_rates(const struct utilization *work)
     }
     add_number(work, "model_flops_per_step", "model FLOPs per step",
                value_flops(total->flops.model / (double)work->steps),
-               "without recomputation and masked attention");
+               is_least ? "at least: without recomputation and masked attention"
+                        : "without recomputation and masked attention");
     add_number(work, METRIC_NAMES(MODEL_FLOPS_PER_SECOND),
                value_flops_per_second(per_second(total->flops.model, work->total_ns)),
-               "achieved over the steps");
+               is_least ? "at least: achieved over the steps" : "achieved over the steps");
     add_number(work, "executed_flops_per_second", "executed FLOP/s",
                value_flops_per_second(per_second(total->flops.executed, work->total_ns)),
-               "with recomputation");
+               is_least ? "at least: with recomputation" : "with recomputation");
     add_number(work, "matrix_flops_per_second", "in matmuls",
                value_flops_per_second(per_second(total->window_flops, total->known_flops_ns)),
                "executed, while matmuls run");

@@ -35,6 +35,16 @@ static void note_last(struct section *section, const char *note)
     section->numbers[section->number_count - 1].note = note;
 }
 
+/* Whatever sums FLOPs is a least where products may be missing; each figure says so itself, as
+ * any of them may be read alone. */
+static void note_least(struct section *section, const struct module_cost_view *view)
+{
+    struct number *last = &section->numbers[section->number_count - 1];
+
+    if (view->costs->lacks_products && !last->note && last->value.unit != UNIT_TEXT)
+        last->note = "at least: ops that are not counted may hold products";
+}
+
 /* The first described module whose root is in the trace: what is described may be of several
  * models. */
 static void add_parameter_numbers(struct results *results, struct section *section,
@@ -68,14 +78,15 @@ static void add_flop_numbers(struct results *results, struct section *section,
 
     module_cost_sections_add_number(results, section, "forward_flops", "forward FLOPs",
                                     flops_per_step(view, phases[PHASE_FORWARD].flops));
-    /* The note is at the first figure, and holds for all below it. */
-    if (view->costs->lacks_products)
-        note_last(section, "at least: ops that are not counted may hold products");
+    note_least(section, view);
     module_cost_sections_add_number(results, section, "forward_macs",
                                     "forward multiply-adds (MACs)",
                                     count_per_step(view, phases[PHASE_FORWARD].macs));
+    note_least(section, view);
     module_cost_sections_add_number(results, section, "backward_flops", "backward FLOPs",
                                     flops_per_step(view, phases[PHASE_BACKWARD].flops));
+    if (phases[PHASE_BACKWARD].flops > 0)
+        note_least(section, view);
     if (phases[PHASE_RECOMPUTE].flops > 0) {
         module_cost_sections_add_number(results, section, "recomputed_flops",
                                         "recomputed in the backward",
@@ -83,6 +94,7 @@ static void add_flop_numbers(struct results *results, struct section *section,
     }
     module_cost_sections_add_number(results, section, "total_flops", "total FLOPs",
                                     flops_per_step(view, sum.flops));
+    note_least(section, view);
     if (sum.model_flops != sum.flops || phases[PHASE_RECOMPUTE].flops > 0) {
         module_cost_sections_add_number(
             results, section, "model_flops", "total FLOPs, none recomputed",
@@ -145,6 +157,7 @@ static void add_time_numbers(struct results *results, struct section *section,
         module_cost_sections_add_number(
             results, section, "forward_flops_per_second", "forward FLOP/s",
             module_cost_sections_rate(view, phases[PHASE_FORWARD].flops, first_ns));
+        note_least(section, view);
     }
     if (phases[PHASE_BACKWARD].host_ns > 0)
         module_cost_sections_add_number(results, section, "backward_latency", "backward latency",
@@ -163,6 +176,7 @@ static void add_time_numbers(struct results *results, struct section *section,
         module_cost_sections_add_number(results, section, "device_flops_per_second",
                                         "FLOP/s of the device at work",
                                         module_cost_sections_rate(view, sum.flops, sum.device_ns));
+        note_least(section, view);
     }
 }
 
