@@ -289,8 +289,10 @@ class Compiled(unittest.TestCase):
         self.assertEqual((numbers["calls"], numbers["known"], numbers["attributed"]), (3, 3, 1))
         rows = section["tables"]["kernels"]["rows"]
         lines = script.read_text().splitlines()
-        up, down = (1 + next(i for i, line in enumerate(lines) if f"self.{word}(" in line)
-                    for word in ("up", "down"))
+        up, down = (
+            1 + next(i for i, line in enumerate(lines) if f"self.{word}(" in line)
+            for word in ("up", "down")
+        )
         self.assertEqual(
             sorted((row["kernel"], row["lines"]) for row in rows),
             [

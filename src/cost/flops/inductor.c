@@ -37,9 +37,9 @@ bool generated_kernel_is_fixed(const struct op_call *call, const char *name)
 
     for (uint32_t i = 0; i < call->argument_count; i++)
         numbers += integer_value(call, i, &number);
-    return has_prefix(name, "triton_poi_")
-               ? numbers == 1
-               : numbers <= 2 && (has_prefix(name, "triton_red_") || has_prefix(name, "triton_per_"));
+    return has_prefix(name, "triton_poi_") ? numbers == 1
+                                           : numbers <= 2 && (has_prefix(name, "triton_red_") ||
+                                                              has_prefix(name, "triton_per_"));
 }
 
 /* A tensor larger than the grid is read in part (a slice, a gather): bytes are then unknown

@@ -45,9 +45,9 @@ struct compiled_call {
                                         */
     uint32_t product_count;
     struct compiled_shapes shapes; /* where symbols stand in them */
-    const char *input_shapes; /* of a call into a library, as a profiler writes them; NULL */
+    const char *input_shapes;      /* of a call into a library, as a profiler writes them; NULL */
     const char *input_types;
-    enum compiled_phase phase;     /* of a backward: whether it computes the forward again */
+    enum compiled_phase phase; /* of a backward: whether it computes the forward again */
 };
 
 struct compiled_graph {

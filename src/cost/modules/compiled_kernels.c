@@ -76,15 +76,14 @@ static const char *types_of_kernel(struct arena *arena, const struct json_node *
                 name = names[i][1];
         if (length > sizeof text - 64)
             return NULL;
-        length +=
-            (size_t)snprintf(text + length, 60, "\"%s\"%s", name, type->next ? ", " : "");
+        length += (size_t)snprintf(text + length, 60, "\"%s\"%s", name, type->next ? ", " : "");
     }
     text[length++] = ']';
     return arena_copy_text(arena, text, length);
 }
 
 static void add_told_kernel(struct compiled_graph *graph, struct arena *arena,
-                       const struct json_node *entry)
+                            const struct json_node *entry)
 {
     graph->calls[graph->count++] = (struct compiled_call){
         .op = compiled_operator_word(arena, entry->key),

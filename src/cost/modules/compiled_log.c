@@ -64,14 +64,13 @@ static void add_logged_graph(struct compiled_log *log, const char *key)
                        string_pool_add(&code->keys, graph->key, strlen(graph->key)), code->count++);
     for (; call; call = call->next)
         if (call->key && call->kind == JSON_ARRAY)
-            graph->calls[graph->count++] =
-                (struct compiled_call){.op = compiled_operator_word(log->arena, call->key),
-                                       .place = {"", "", ""},
-                                       .aten = compiled_node_words(
-                                           log->arena, json_items_of(nodes, call->key)),
-                                       .lines = compiled_line_words(log->arena, call->first),
-                                       .flops = -1,
-                                       .bytes = -1};
+            graph->calls[graph->count++] = (struct compiled_call){
+                .op = compiled_operator_word(log->arena, call->key),
+                .place = {"", "", ""},
+                .aten = compiled_node_words(log->arena, json_items_of(nodes, call->key)),
+                .lines = compiled_line_words(log->arena, call->first),
+                .flops = -1,
+                .bytes = -1};
 }
 
 /* Broken records are passed over: the log is of a running program, and its last line may be

@@ -23,7 +23,7 @@ struct run_search {
 };
 
 #define NO_NAME (UINT32_MAX - 1)
-#define NO_RUN UINT32_MAX
+#define NO_RUN  UINT32_MAX
 
 static uint32_t called_name_of(struct run_search *search, uint32_t name)
 {
@@ -225,14 +225,14 @@ static void add_lines_of_kernel(struct stack_search *search, struct compiled_cal
     if (found == NO_VALUE) {
         found = (uint32_t)calls->event_count;
         hash_map_set(&search->event_of, op, found);
-        ARRAY_ADD(calls->events, calls->event_count,
-                  (struct compiled_event){
-                      .event = op, .range = NO_VALUE, .base = contexts->modules[op]});
+        ARRAY_ADD(
+            calls->events, calls->event_count,
+            (struct compiled_event){.event = op, .range = NO_VALUE, .base = contexts->modules[op]});
     }
     event = &calls->events[found];
     if (!event->call)
-        event->call = known_call_with_lines(search, calls, trace, trace->host[event->event].name,
-                                            lines);
+        event->call =
+            known_call_with_lines(search, calls, trace, trace->host[event->event].name, lines);
 }
 
 void find_compiled_stacks(struct compiled_calls *calls, const struct trace *trace,
@@ -248,8 +248,7 @@ void find_compiled_stacks(struct compiled_calls *calls, const struct trace *trac
     for (size_t i = 0; i < calls->event_count; i++)
         hash_map_set(&search.event_of, calls->events[i].event, (uint32_t)i);
     for (uint32_t i = 0; i < trace->device_count; i++)
-        if (trace->device[i].kind == EVENT_KERNEL &&
-            trace->details[trace->device[i].detail].lines)
+        if (trace->device[i].kind == EVENT_KERNEL && trace->details[trace->device[i].detail].lines)
             add_lines_of_kernel(&search, calls, trace, contexts, i);
     free(search.known);
     hash_map_clear(&search.event_of);

@@ -414,11 +414,10 @@ bool model_description_find(struct model_description *description, const char *t
         text ? model_description_parse(description, path, text, length, error) : is_missing;
 
     if (is_read && strcmp(trace_path, "-") != 0)
-        is_read =
-            find_compiled_code(description, compiled, error) &&
-            (description->compiled.count > 0 ||
-             find_compiled_log(description, trace_path, error)) &&
-            find_compiled_kernels(description, trace_path, error);
+        is_read = find_compiled_code(description, compiled, error) &&
+                  (description->compiled.count > 0 ||
+                   find_compiled_log(description, trace_path, error)) &&
+                  find_compiled_kernels(description, trace_path, error);
     free(text);
     free(compiled);
     free(path);

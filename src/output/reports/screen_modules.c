@@ -151,8 +151,8 @@ static void fill_module_cost(struct screen_builder *builder)
     builder->screen->subject = screen_format(builder, "%s %s FLOPs and time by module",
                                              screen_file_name(builder->rank->file), builder->dot);
     screen_add_figure(builder, "", find_number(section, "parameters"), " parameters");
-    screen_add_figure(builder, bound_phase(section, "forward "), find_number(section, "forward_flops"),
-                      "");
+    screen_add_figure(builder, bound_phase(section, "forward "),
+                      find_number(section, "forward_flops"), "");
     add_macs(builder, find_number(section, "forward_macs"), screen_modules_bound(section));
     if (real_or_0(find_number(section, "backward_flops")) > 0)
         screen_add_figure(builder, bound_phase(section, "backward "),

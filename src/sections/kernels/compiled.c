@@ -19,7 +19,7 @@ struct compiled_row {
     uint32_t next; /* of the same call, in another module; NO_VALUE */
     int64_t calls;
     int64_t time_ns;
-    double bytes; /* read and written by all of them; below 0: not known */
+    double bytes;      /* read and written by all of them; below 0: not known */
     uint32_t settings; /* of the first of them: how it was launched, in trace.strings */
 };
 
@@ -216,27 +216,26 @@ static double compiled_bytes_per_second(const struct compiled_row *row)
     return row->bytes / ((double)row->time_ns / 1e9);
 }
 
-#define COMPILED_COLUMNS(COLUMN)                                                                \
-    COLUMN("kernel", "kernel", UNIT_TEXT, 0, BAR_NONE, compiled_text(results, row->call->op))   \
-    COLUMN("calls", "calls", UNIT_COUNT, 3, BAR_NONE, value_count(row->calls))                  \
-    COLUMN("time", "time", UNIT_TIME_NS, 0, BAR_NONE, value_time_ns(row->time_ns))              \
-    COLUMN("operators", "operators", UNIT_TEXT, 2, BAR_NONE,                                    \
-           compiled_text(results, row->call->aten))                                             \
-    COLUMN("lines", "lines", UNIT_TEXT, 1, BAR_NONE, compiled_text(results, row->call->lines))  \
-    COLUMN("module", "module", UNIT_TEXT, 0, BAR_NONE,                                          \
-           compiled_module_text(results, view, row->module))                                    \
-    COLUMN("bytes", "bytes", UNIT_BYTES, 4, BAR_NONE,                                           \
-           if_moved(row, value_bytes(llround(fmin(row->bytes, 9e18)))))                         \
-    COLUMN("bandwidth", "memory", UNIT_BYTES_PER_SECOND, 4, BAR_NONE,                           \
-           if_moved(row, value_bytes_per_second(compiled_bytes_per_second(row))))               \
-    COLUMN("of_bandwidth", "of its bandwidth", UNIT_FRACTION, 3, BAR_NONE,                      \
-           if_moved(row, view->bandwidth > 0                                                    \
-                             ? value_fraction(compiled_bytes_per_second(row) / view->bandwidth) \
-                             : value_none()))                                                   \
-    COLUMN("settings", "launched with", UNIT_TEXT, 5, BAR_NONE,                                 \
-           row->settings                                                                        \
-               ? compiled_text(results, trace_text(view->input->trace, row->settings))          \
-               : value_none())
+#define COMPILED_COLUMNS(COLUMN)                                                                 \
+    COLUMN("kernel", "kernel", UNIT_TEXT, 0, BAR_NONE, compiled_text(results, row->call->op))    \
+    COLUMN("calls", "calls", UNIT_COUNT, 3, BAR_NONE, value_count(row->calls))                   \
+    COLUMN("time", "time", UNIT_TIME_NS, 0, BAR_NONE, value_time_ns(row->time_ns))               \
+    COLUMN("operators", "operators", UNIT_TEXT, 2, BAR_NONE,                                     \
+           compiled_text(results, row->call->aten))                                              \
+    COLUMN("lines", "lines", UNIT_TEXT, 1, BAR_NONE, compiled_text(results, row->call->lines))   \
+    COLUMN("module", "module", UNIT_TEXT, 0, BAR_NONE,                                           \
+           compiled_module_text(results, view, row->module))                                     \
+    COLUMN("bytes", "bytes", UNIT_BYTES, 4, BAR_NONE,                                            \
+           if_moved(row, value_bytes(llround(fmin(row->bytes, 9e18)))))                          \
+    COLUMN("bandwidth", "memory", UNIT_BYTES_PER_SECOND, 4, BAR_NONE,                            \
+           if_moved(row, value_bytes_per_second(compiled_bytes_per_second(row))))                \
+    COLUMN("of_bandwidth", "of its bandwidth", UNIT_FRACTION, 3, BAR_NONE,                       \
+           if_moved(row, view->bandwidth > 0                                                     \
+                             ? value_fraction(compiled_bytes_per_second(row) / view->bandwidth)  \
+                             : value_none()))                                                    \
+    COLUMN("settings", "launched with", UNIT_TEXT, 5, BAR_NONE,                                  \
+           row->settings ? compiled_text(results, trace_text(view->input->trace, row->settings)) \
+                         : value_none())
 
 static const char place_note[] =
     "Of a kernel fused from several modules the innermost that holds all of them is named.";
