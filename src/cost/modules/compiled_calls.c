@@ -89,7 +89,7 @@ static void match_operator(struct call_search *search, struct range_match *match
     const struct event *host = search->trace->host;
     const struct compiled_call *call = NULL;
 
-    if (match->fits && is_compiled_call(search, range->graph, host[event].name)) {
+    if (match->fits && range->graph && is_compiled_call(search, range->graph, host[event].name)) {
         match->fits =
             match->next < range->graph->count &&
             is_name_of_call(&range->graph->calls[match->next],
@@ -111,7 +111,7 @@ static void match_copies(struct call_search *search, struct range_match *match, 
     const struct event *host = search->trace->host;
     int64_t inside_until_ns = INT64_MIN;
 
-    if (copies == NO_VALUE)
+    if (copies == NO_VALUE || !search->copies)
         return;
     for (uint32_t i = search->copies[copies].first; i < search->copies[copies].end; i++) {
         if (host[i].kind != EVENT_OPERATOR || host[i].start_ns < inside_until_ns)
@@ -144,7 +144,7 @@ static bool match_calls(struct call_search *search, uint32_t range_index)
         inside_until_ns = event_end_ns(&host[i]);
         match_operator(search, &match, i);
     }
-    return match.fits && match.next == graph->count;
+    return match.fits && graph && match.next == graph->count;
 }
 
 /* A limit of depth, so that a tree that was damaged into a circle ends. */

@@ -158,14 +158,14 @@ static const char *operators_in_name(struct arena *arena, const char *name)
 {
     static const char fused[] = "_fused_";
     const char *start = strstr(name, fused);
-    const char *end = name + strlen(name);
+    size_t length = start ? strlen(start + sizeof fused - 1) : 0;
 
     if (!start)
         return arena_copy_text(arena, name, strlen(name));
-    while (end > start && end[-1] >= '0' && end[-1] <= '9')
-        end--;
     start += sizeof fused - 1;
-    return start < end - 1 ? arena_copy_text(arena, start, (size_t)(end - 1 - start)) : "";
+    while (length > 0 && start[length - 1] >= '0' && start[length - 1] <= '9')
+        length--;
+    return length > 1 ? arena_copy_text(arena, start, length - 1) : "";
 }
 
 static const struct compiled_call *call_with_lines(struct compiled_calls *calls, const char *name,

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 static struct value module_cost_sections_rate(const struct module_cost_view *view, int64_t flops,
                                               int64_t ns)
@@ -35,14 +36,17 @@ static void note_last(struct section *section, const char *note)
     section->numbers[section->number_count - 1].note = note;
 }
 
-/* Whatever sums FLOPs is a least where products may be missing; each figure says so itself, as
- * any of them may be read alone. */
+/* Whatever sums FLOPs is a least where products may be missing. Each figure says so itself, as any
+ * of them may be read alone; the first one says why. */
 static void note_least(struct section *section, const struct module_cost_view *view)
 {
     struct number *last = &section->numbers[section->number_count - 1];
 
-    if (view->costs->lacks_products && !last->note && last->value.unit != UNIT_TEXT)
-        last->note = "at least: ops that are not counted may hold products";
+    if (view->costs->lacks_products && !last->note && last->value.unit != UNIT_TEXT &&
+        last->value.unit != UNIT_TIME_NS)
+        last->note = strcmp(last->key, "forward_flops") == 0
+                         ? "at least: ops that are not counted may hold products"
+                         : "at least";
 }
 
 /* The first described module whose root is in the trace: what is described may be of several
