@@ -48,13 +48,10 @@ void find_compiled_calls(struct compiled_calls *calls, struct host_contexts *con
                          const struct trace *trace, const struct compiled_model *model);
 
 /* Runs of the code of AOTInductor, which no range tells: each is known where all of its calls that
- * the trace has by name at all come in their order. In compiled_runs.c, as the next. */
+ * the trace has by name at all come in their order. And lines of kernels that carry them (`stack`),
+ * where nothing else tells them. In compiled_runs.c. */
 void find_compiled_runs(struct compiled_calls *calls, const struct trace *trace,
                         const struct host_contexts *contexts, const struct compiled_model *model);
-
-/* Lines of kernels that carry them (`stack`), where nothing else tells them. */
-void find_compiled_stacks(struct compiled_calls *calls, const struct trace *trace,
-                          const struct host_contexts *contexts);
 
 /* The module of a place in code that was called in `base`; `base` itself where there is none. */
 uint32_t compiled_module_at(const struct compiled_model *model, uint32_t base,

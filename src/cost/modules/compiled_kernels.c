@@ -27,7 +27,7 @@ static int64_t number_of_kernel(const char *key)
     return colon && end > colon + 1 && *end == '\0' && number >= 0 ? number : -1;
 }
 
-static int compare_told_kernels(const void *a, const void *b)
+static int compare_call_numbers(const void *a, const void *b)
 {
     const struct numbered_kernel *left = a, *right = b;
 
@@ -82,8 +82,8 @@ static const char *types_of_kernel(struct arena *arena, const struct json_node *
     return arena_copy_text(arena, text, length);
 }
 
-static void add_told_kernel(struct compiled_graph *graph, struct arena *arena,
-                            const struct json_node *entry)
+static void add_information_of(struct compiled_graph *graph, struct arena *arena,
+                               const struct json_node *entry)
 {
     graph->calls[graph->count++] = (struct compiled_call){
         .op = compiled_operator_word(arena, entry->key),
@@ -115,8 +115,8 @@ bool compiled_code_parse_kernels(struct compiled_code *code, struct arena *arena
         if (entry->key && number_of_kernel(entry->key) >= 0)
             kernels[count++] = (struct numbered_kernel){entry, number_of_kernel(entry->key)};
     if (count > 1)
-        qsort(kernels, count, sizeof *kernels, compare_told_kernels);
+        qsort(kernels, count, sizeof *kernels, compare_call_numbers);
     for (size_t i = 0; i < count; i++)
-        add_told_kernel(&code->unranged, arena, kernels[i].entry);
+        add_information_of(&code->unranged, arena, kernels[i].entry);
     return true;
 }

@@ -133,14 +133,12 @@ static void find_runs_on(struct run_search *search, const struct track *track,
     close_run(search);
 }
 
-void find_compiled_runs(struct compiled_calls *calls, const struct trace *trace,
-                        const struct host_contexts *contexts, const struct compiled_model *model)
+static void find_unranged_runs(struct compiled_calls *calls, const struct trace *trace,
+                               const struct host_contexts *contexts,
+                               const struct compiled_graph *code)
 {
-    struct run_search search = {.calls = calls, .trace = trace};
+    struct run_search search = {.calls = calls, .trace = trace, .code = code};
 
-    if (!model->description || model->description->compiled.unranged.count == 0)
-        return;
-    search.code = &model->description->compiled.unranged;
     find_sequence(&search);
     for (uint32_t i = 0; i < trace->track_count && search.length > 0; i++)
         find_runs_on(&search, &trace->tracks[i], contexts);
@@ -235,8 +233,8 @@ static void add_lines_of_kernel(struct stack_search *search, struct compiled_cal
             known_call_with_lines(search, calls, trace, trace->host[event->event].name, lines);
 }
 
-void find_compiled_stacks(struct compiled_calls *calls, const struct trace *trace,
-                          const struct host_contexts *contexts)
+static void find_compiled_stacks(struct compiled_calls *calls, const struct trace *trace,
+                                 const struct host_contexts *contexts)
 {
     struct stack_search search = {0};
     bool has_lines = false;
@@ -253,4 +251,12 @@ void find_compiled_stacks(struct compiled_calls *calls, const struct trace *trac
     free(search.known);
     hash_map_clear(&search.event_of);
     hash_map_clear(&search.call_of);
+}
+
+void find_compiled_runs(struct compiled_calls *calls, const struct trace *trace,
+                        const struct host_contexts *contexts, const struct compiled_model *model)
+{
+    if (model->description && model->description->compiled.unranged.count > 0)
+        find_unranged_runs(calls, trace, contexts, &model->description->compiled.unranged);
+    find_compiled_stacks(calls, trace, contexts);
 }

@@ -651,7 +651,6 @@ void measure_module_costs(struct module_costs *costs, const struct trace *trace,
     find_host_contexts(&costs->contexts, trace, &costs->tree, parents);
     find_compiled_calls(&costs->compiled, &costs->contexts, trace, &model);
     find_compiled_runs(&costs->compiled, trace, &costs->contexts, &model);
-    find_compiled_stacks(&costs->compiled, trace, &costs->contexts);
     bind_compiled_sizes(&costs->compiled, trace, parents);
     find_op_surroundings(&around, trace, parents,
                          options->description ? options->description->architecture : NULL);

@@ -46,6 +46,31 @@ static inline enum field field_of(const struct json_slice *key)
     }
 }
 
+/* The same as arg_number(), of keys of 15 letters and more. */
+static unsigned long_arg_number(const struct json_slice *key)
+{
+    switch (key->length) {
+    case 15:
+        return KEY_IS("Sequence number")   ? ARG_SEQUENCE_NUMBER
+               : KEY_IS("Concrete Inputs") ? ARG_CONCRETE_INPUTS
+               : KEY_IS("Collective name") ? ARG_COLLECTIVE_NAME
+               : KEY_IS("flopledger work") ? ARG_WORK
+                                           : ARG_COUNT;
+    case 16:
+        return KEY_IS("flopledger flops") ? ARG_FLOPS : ARG_COUNT;
+    case 18:
+        return KEY_IS("Process Group Name") ? ARG_GROUP_NAME : ARG_COUNT;
+    case 19:
+        return KEY_IS("Process Group Ranks") ? ARG_GROUP_RANKS : ARG_COUNT;
+    case 20:
+        return KEY_IS("registers per thread") ? ARG_REGISTERS : ARG_COUNT;
+    case 25:
+        return KEY_IS("est. achieved occupancy %") ? ARG_OCCUPANCY : ARG_COUNT;
+    default:
+        return ARG_COUNT;
+    }
+}
+
 /* enum event_arg, or ARG_COUNT for a key of no interest. By length first, then by whole words:
  * args are most of a trace's text, and a hash would read each key twice. */
 static inline unsigned arg_number(const struct json_slice *key)
@@ -94,24 +119,8 @@ static inline unsigned arg_number(const struct json_slice *key)
                                          : ARG_COUNT;
     case 14:
         return KEY_IS("Out msg nelems") ? ARG_OUT_ELEMENTS : ARG_COUNT;
-    case 15:
-        return KEY_IS("Sequence number")   ? ARG_SEQUENCE_NUMBER
-               : KEY_IS("Concrete Inputs") ? ARG_CONCRETE_INPUTS
-               : KEY_IS("Collective name") ? ARG_COLLECTIVE_NAME
-               : KEY_IS("flopledger work") ? ARG_WORK
-                                           : ARG_COUNT;
-    case 16:
-        return KEY_IS("flopledger flops") ? ARG_FLOPS : ARG_COUNT;
-    case 18:
-        return KEY_IS("Process Group Name") ? ARG_GROUP_NAME : ARG_COUNT;
-    case 19:
-        return KEY_IS("Process Group Ranks") ? ARG_GROUP_RANKS : ARG_COUNT;
-    case 20:
-        return KEY_IS("registers per thread") ? ARG_REGISTERS : ARG_COUNT;
-    case 25:
-        return KEY_IS("est. achieved occupancy %") ? ARG_OCCUPANCY : ARG_COUNT;
     default:
-        return ARG_COUNT;
+        return long_arg_number(key);
     }
 }
 
