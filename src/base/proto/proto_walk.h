@@ -6,6 +6,8 @@
 #ifndef FLOPLEDGER_BASE_PROTO_PROTO_WALK_H
 #define FLOPLEDGER_BASE_PROTO_PROTO_WALK_H
 
+#include "base/core/attributes.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -96,6 +98,65 @@ static inline bool proto_varint(const char **at, const char *end, uint64_t *valu
         return true;
     }
     return proto_long_varint(at, end, value);
+}
+
+/* The varint behind the byte at *at. */
+static inline bool proto_next_varint(const char **at, const char *end, uint64_t *value)
+{
+    const char *next = *at + 1;
+
+    if (!proto_varint(&next, end, value))
+        return false;
+    *at = next;
+    return true;
+}
+
+/* For loops over millions of messages, which look at a key of one byte themselves and take what
+ * they know by it: the content behind that key, at *at, which is moved behind it. False where there
+ * is none, or it is cut or not short: proto_next tells, from the key on. */
+ALWAYS_INLINE bool proto_usual_varint(const char **at, const char *end, uint64_t *value)
+{
+    const unsigned char *next = (const unsigned char *)*at;
+    const ptrdiff_t left = end - *at;
+
+    if (left > 1 && next[1] < 0x80) {
+        *value = next[1];
+        *at += 2;
+        return true;
+    }
+    if (left > 2 && next[2] < 0x80) {
+        *value = (next[1] & 0x7f) | (uint64_t)next[2] << 7;
+        *at += 3;
+        return true;
+    }
+    if (left > 3 && next[3] < 0x80) {
+        *value = (next[1] & 0x7f) | (uint64_t)(next[2] & 0x7f) << 7 | (uint64_t)next[3] << 14;
+        *at += 4;
+        return true;
+    }
+    return proto_next_varint(at, end, value);
+}
+
+ALWAYS_INLINE bool proto_usual_bytes(const char **at, const char *end, struct proto_bytes *bytes)
+{
+    const unsigned char *next = (const unsigned char *)*at;
+    size_t length;
+    ptrdiff_t head = 2;
+
+    if (end - *at < 3)
+        return false;
+    length = next[1];
+    if (length >= 0x80) {
+        if (next[2] >= 0x80)
+            return false;
+        length = (length & 0x7f) | (size_t)next[2] << 7;
+        head = 3;
+    }
+    if ((ptrdiff_t)length > end - *at - head)
+        return false;
+    *bytes = (struct proto_bytes){*at + head, length};
+    *at += head + (ptrdiff_t)length;
+    return true;
 }
 
 /* The next of packed varints (form PROTO_LENGTH); false at their end. */

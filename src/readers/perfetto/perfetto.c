@@ -87,6 +87,7 @@ struct packet {
     struct proto_bytes defaults;
     struct proto_bytes track;
     uint32_t other; /* the first field that tells what else the packet is; 0: none */
+    bool is_usual;  /* no field but the usual five */
     bool is_damaged;
 };
 
@@ -157,22 +158,51 @@ static void read_packet_message(struct packet *packet, const struct proto_field 
     }
 }
 
+static void read_packet_field(struct packet *packet, const struct proto_field *field)
+{
+    if (field->form == PROTO_LENGTH)
+        read_packet_message(packet, field);
+    else
+        read_packet_number(packet, field);
+}
+
+/* The fields of nearly all packets. False where another comes next. */
+static bool read_usual_packet_field(struct packet *packet, const char **at, const char *end)
+{
+    switch (**at) {
+    case 8 << 3 | PROTO_VARINT:
+        packet->is_timed = true;
+        return proto_usual_varint(at, end, &packet->time);
+    case 10 << 3 | PROTO_VARINT:
+        return proto_usual_varint(at, end, &packet->sequence);
+    case 11 << 3 | PROTO_LENGTH:
+        return proto_usual_bytes(at, end, &packet->track_event);
+    case 12 << 3 | PROTO_LENGTH:
+        return proto_usual_bytes(at, end, &packet->interned);
+    case 13 << 3 | PROTO_VARINT:
+        return proto_usual_varint(at, end, &packet->flags);
+    default:
+        return false;
+    }
+}
+
 /* Fields may come in any order, so all are collected before the packet is read: names that it
  * interns serve its own event. */
-static struct packet packet_of(struct proto_bytes message)
+static void collect_packet(struct packet *packet, struct proto_bytes message)
 {
     struct proto_walk walk = proto_walk_of(message);
     struct proto_field field;
-    struct packet packet = {.time = 0};
 
-    while (proto_next(&walk, &field)) {
-        if (field.form == PROTO_LENGTH)
-            read_packet_message(&packet, &field);
-        else
-            read_packet_number(&packet, &field);
-    }
-    packet.is_damaged = walk.damaged_at != NULL;
-    return packet;
+    *packet = (struct packet){.is_usual = true};
+    do {
+        while (walk.at < walk.end && read_usual_packet_field(packet, &walk.at, walk.end))
+            continue;
+        if (!proto_next_long(&walk, &field))
+            break;
+        packet->is_usual = false;
+        read_packet_field(packet, &field);
+    } while (walk.at < walk.end);
+    packet->is_damaged = walk.damaged_at != NULL;
 }
 
 /* TracePacketDefaults: the clock 58, and of track events 11 the track 11. */
@@ -274,6 +304,11 @@ static void read_packet(struct perfetto_reading *reading, struct proto_bytes mes
 {
     struct perfetto_sequence *sequence = perfetto_sequence_of(&reading->state, packet->sequence);
 
+    if (packet->is_usual && packet->track_event.at && !packet->is_damaged && !packet->interned.at &&
+        (packet->flags == 0 || (packet->flags == STATE_NEEDED && sequence->has_state))) {
+        read_timed(reading, sequence, packet); /* as what is below, told at once */
+        return;
+    }
     if (packet->lost_others)
         sequence->has_state = false;
     if (packet->flags & STATE_CLEARED || packet->is_cleared)
@@ -343,8 +378,9 @@ static void read_compressed(struct perfetto_reading *reading, struct proto_bytes
     walk = proto_walk_of((struct proto_bytes){text, length});
     while (proto_next(&walk, &field)) {
         if (proto_is(&field, 1, PROTO_LENGTH) && !field.is_cut) {
-            struct packet packet = packet_of(field.bytes);
+            struct packet packet;
 
+            collect_packet(&packet, field.bytes);
             read_packet(reading, field.bytes, &packet);
         }
     }
@@ -357,8 +393,9 @@ static void read_compressed(struct perfetto_reading *reading, struct proto_bytes
 static void read_outer_packet(struct perfetto_reading *reading, struct proto_bytes message,
                               bool is_cut)
 {
-    struct packet packet = packet_of(message);
+    struct packet packet;
 
+    collect_packet(&packet, message);
     if (packet.packets.length)
         read_compressed(reading, packet.packets, is_cut);
     else if (!is_cut)
@@ -378,8 +415,13 @@ static size_t read_whole_packets(struct perfetto_reading *reading, struct proto_
     size_t used = 0;
     int64_t start_byte = reading->byte;
 
-    while (proto_next(&walk, &field) && !field.is_cut) {
-        if (proto_is(&field, 1, PROTO_LENGTH))
+    for (;;) {
+        bool is_packet = walk.at < walk.end && *walk.at == (1 << 3 | PROTO_LENGTH) &&
+                         proto_usual_bytes(&walk.at, walk.end, &field.bytes);
+
+        if (!is_packet && (!proto_next(&walk, &field) || field.is_cut))
+            break;
+        if (is_packet || proto_is(&field, 1, PROTO_LENGTH))
             read_outer_packet(reading, field.bytes, false);
         used = (size_t)(walk.at - text.at);
         reading->byte = start_byte + (int64_t)used;

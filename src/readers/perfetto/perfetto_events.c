@@ -13,294 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NESTING_MAX = 16, PARENTS_MAX = 8, NUMBER_BYTES_MAX = 40 };
-
-/* ---- JSON text ------------------------------------------------------------------------------ */
-
-/* Inline, for most texts are constants of a few bytes. */
-static inline void add_bytes(struct perfetto_reading *reading, const char *text, size_t length)
-{
-    if (reading->text_length + length + INPUT_PADDING > reading->text_room)
-        ARRAY_RESERVE(reading->text, reading->text_room,
-                      reading->text_length + length + INPUT_PADDING);
-    memcpy(reading->text + reading->text_length, text, length);
-    reading->text_length += length;
-}
-
-static inline void append_text(struct perfetto_reading *reading, const char *text)
-{
-    add_bytes(reading, text, __builtin_strlen(text));
-}
-
-static bool needs_escape(unsigned char c)
-{
-    return c < ' ' || c == '"' || c == '\\';
-}
-
-/* How many bytes from `text` on need no escape; eight are looked at together. In a byte that a
- * number was subtracted from, the highest bit is set where it was smaller; an exclusive or makes a
- * byte 0 where it was the one that is looked for. Bytes from 0x80 on set it too, and are none. A
- * borrow from the byte below only marks a byte behind one that is marked. */
-static size_t unescaped_length(const char *text, size_t length)
-{
-    const uint64_t each = UINT64_C(0x0101010101010101);
-    size_t at = 0;
-
-    for (; at + 8 <= length; at += 8) {
-        uint64_t bytes = load_8_bytes(text + at);
-        uint64_t quote = bytes ^ each * '"';
-        uint64_t slash = bytes ^ each * '\\';
-
-        if (((bytes - each * ' ') | (quote - each) | (slash - each)) & ~bytes & each * 0x80)
-            break;
-    }
-    while (at < length && !needs_escape((unsigned char)text[at]))
-        at++;
-    return at;
-}
-
-/* Bytes above 0x7f are copied as they are: names that are no UTF-8 are counted when stored. */
-static void append_quoted(struct perfetto_reading *reading, struct proto_bytes text)
-{
-    char escape[8];
-
-    append_text(reading, "\"");
-    for (size_t start = 0; start < text.length;) {
-        size_t plain = unescaped_length(text.at + start, text.length - start);
-
-        add_bytes(reading, text.at + start, plain);
-        start += plain;
-        if (start == text.length)
-            break;
-        (void)snprintf(escape, sizeof escape,
-                       (unsigned char)text.at[start] < ' ' ? "\\u%04x" : "\\%c",
-                       (unsigned char)text.at[start]);
-        add_bytes(reading, escape, strlen(escape));
-        start++;
-    }
-    append_text(reading, "\"");
-}
-
-/* By hand: nearly each argument has a number, and snprintf would parse its format each time. */
-static void append_natural(struct perfetto_reading *reading, uint64_t number)
-{
-    char digits[NUMBER_BYTES_MAX];
-    size_t at = sizeof digits;
-
-    do {
-        digits[--at] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number);
-    add_bytes(reading, digits + at, sizeof digits - at);
-}
-
-static void append_integer(struct perfetto_reading *reading, int64_t number)
-{
-    if (number < 0)
-        append_text(reading, "-");
-    append_natural(reading, number < 0 ? -(uint64_t)number : (uint64_t)number);
-}
-
-/* ---- arguments ------------------------------------------------------------------------------ */
-
-/* DebugAnnotation: its name is 10 or, interned, 1. */
-static struct proto_bytes annotation_name(const struct perfetto_reading *reading,
-                                          const struct perfetto_sequence *sequence,
-                                          struct proto_bytes message)
-{
-    struct proto_walk walk = proto_walk_of(message);
-    struct proto_field field;
-
-    while (proto_next(&walk, &field)) {
-        if (proto_is(&field, 10, PROTO_LENGTH))
-            return field.bytes;
-        if (proto_is(&field, 1, PROTO_VARINT))
-            return perfetto_known_text(
-                &reading->state,
-                perfetto_interned_name(sequence, INTERNED_ARGUMENT_NAME, field.value));
-    }
-    return (struct proto_bytes){NULL, 0};
-}
-
-/* 11: a dictionary, 12: an array, else the field with the value; false where it has none. */
-static bool annotation_value(struct proto_bytes message, struct proto_field *value)
-{
-    struct proto_walk walk = proto_walk_of(message);
-    struct proto_field field;
-    bool is_found = false;
-
-    while (proto_next(&walk, &field)) {
-        if ((field.number >= 2 && field.number <= 12 && field.number != 8 && field.number != 10) ||
-            field.number == 17) {
-            if (!is_found || field.number == 11 || field.number == 12)
-                *value = field;
-            is_found = true;
-        }
-    }
-    return is_found;
-}
-
-static void append_real(struct perfetto_reading *reading, double number)
-{
-    char text[NUMBER_BYTES_MAX];
-
-    (void)snprintf(text, sizeof text, "%.17g", number);
-    append_text(reading, isfinite(number) ? text : "null");
-}
-
-/* A value that holds no others. */
-static void append_scalar(struct perfetto_reading *reading,
-                          const struct perfetto_sequence *sequence, const struct proto_field *value)
-{
-    if (value->number == 2) {
-        append_text(reading, value->value ? "true" : "false");
-    } else if (value->number == 4) {
-        append_integer(reading, proto_signed(value));
-    } else if (value->number == 3 || value->number == 7) {
-        append_natural(reading, value->value);
-    } else if (value->number == 5) {
-        append_real(reading, proto_real(value));
-    } else if (value->number == 9 && value->form == PROTO_LENGTH) {
-        add_bytes(reading, value->bytes.at, value->bytes.length); /* JSON as it is */
-    } else if (value->number == 17) {
-        append_quoted(reading,
-                      perfetto_known_text(
-                          &reading->state,
-                          perfetto_interned_name(sequence, INTERNED_ARGUMENT_VALUE, value->value)));
-    } else {
-        append_quoted(reading,
-                      value->form == PROTO_LENGTH ? value->bytes : (struct proto_bytes){NULL, 0});
-    }
-}
-
-/* A dictionary or array that is open. */
-struct open_value {
-    struct proto_walk walk;
-    uint32_t number;
-    bool has_members;
-};
-
-/* Opens what the annotation holds, or appends it where it holds no others. True: it is open. */
-static bool append_value(struct perfetto_reading *reading, const struct perfetto_sequence *sequence,
-                         struct proto_bytes message, struct open_value *open)
-{
-    struct proto_field value;
-
-    if (!annotation_value(message, &value)) {
-        append_text(reading, "null");
-        return false;
-    }
-    if (value.number != 11 && value.number != 12) {
-        append_scalar(reading, sequence, &value);
-        return false;
-    }
-    if (!open) {
-        append_text(reading, "null");
-        return false;
-    }
-    *open = (struct open_value){.walk = proto_walk_of(message), .number = value.number};
-    append_text(reading, value.number == 11 ? "{" : "[");
-    return true;
-}
-
-/* The next member of an open value; false at its end. */
-static bool next_member(struct open_value *open, struct proto_field *member)
-{
-    while (proto_next(&open->walk, member)) {
-        if (proto_is(member, open->number, PROTO_LENGTH))
-            return true;
-    }
-    return false;
-}
-
-/* Without recursion, on a stack of NESTING_MAX that no file overflows: what lies deeper is null. */
-static void append_annotation(struct perfetto_reading *reading,
-                              const struct perfetto_sequence *sequence, struct proto_bytes message)
-{
-    struct open_value open[NESTING_MAX];
-    unsigned depth = append_value(reading, sequence, message, &open[0]);
-
-    while (depth > 0) {
-        struct open_value *top = &open[depth - 1];
-        struct proto_field member;
-
-        if (!next_member(top, &member)) {
-            append_text(reading, top->number == 11 ? "}" : "]");
-            depth--;
-            continue;
-        }
-        if (top->has_members)
-            append_text(reading, ", ");
-        top->has_members = true;
-        if (top->number == 11) {
-            append_quoted(reading, annotation_name(reading, sequence, member.bytes));
-            append_text(reading, ": ");
-        }
-        depth += append_value(reading, sequence, member.bytes,
-                              depth < NESTING_MAX ? &open[depth] : NULL);
-    }
-}
-
-/* ---- where an event is ---------------------------------------------------------------------- */
-
-static const struct perfetto_track *parent_of(const struct perfetto_state *state,
-                                              const struct perfetto_track *track)
-{
-    uint32_t index = track->parent ? hash_map_find(&state->track_by_id, track->parent) : NO_VALUE;
-
-    return index == NO_VALUE ? NULL : &state->tracks[index];
-}
-
-/* NULL where no process is said. PARENTS_MAX steps: tracks may name each other in a circle. */
-static const struct perfetto_track *process_of(const struct perfetto_state *state,
-                                               const struct perfetto_track *track)
-{
-    for (int i = 0; track && i < PARENTS_MAX; i++) {
-        if (track->has_process || track->has_thread)
-            return track;
-        track = parent_of(state, track);
-    }
-    return NULL;
-}
-
-/* A track of neither thread nor process has its parent's name: so writers group their streams. */
-static void append_track(struct perfetto_reading *reading, uint32_t index)
-{
-    const struct perfetto_track *track = &reading->state.tracks[index];
-    const struct perfetto_track *process = process_of(&reading->state, track);
-    const struct perfetto_track *parent = parent_of(&reading->state, track);
-
-    append_text(reading, ", \"pid\": ");
-    if (process)
-        append_integer(reading, process->pid);
-    else
-        append_quoted(reading, parent && parent->name
-                                   ? perfetto_known_text(&reading->state, parent->name)
-                                   : (struct proto_bytes){"trace", 5});
-    append_text(reading, ", \"tid\": ");
-    if (track->has_thread)
-        append_integer(reading, track->tid);
-    else if (track->name)
-        append_quoted(reading, perfetto_known_text(&reading->state, track->name));
-    else
-        append_integer(reading, (int64_t)track->id);
-}
-
-/* ---- track events --------------------------------------------------------------------------- */
-
-enum track_event_type { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
-
-/* A TrackEvent's fields, but for its arguments. */
-struct track_event {
-    uint64_t type;
-    uint64_t track;
-    struct proto_bytes name;
-    struct proto_bytes category;
-    bool is_translated;  /* work of a device in the words of another writer */
-    uint64_t flow;       /* 0: none */
-    uint64_t submission; /* the stage that the call submits; 0: none */
-};
-
 /* Categories in the words of other writers. */
 static struct proto_bytes kineto_category(struct proto_bytes category)
 {
@@ -318,27 +30,32 @@ static struct proto_bytes kineto_category(struct proto_bytes category)
     return category;
 }
 
-/* Arguments likewise. */
-static struct proto_bytes kineto_argument(struct proto_bytes name)
+/* The text as a category. */
+static const struct perfetto_word *category_word(struct perfetto_state *state, uint32_t string)
 {
-    if (name.length == 7 && memcmp(name.at, "corr_id", 7) == 0)
-        return (struct proto_bytes){"correlation", 11};
-    return name;
+    struct perfetto_word *word = perfetto_word_of(state, string);
+    struct proto_bytes written;
+
+    if (word->category.length)
+        return word;
+    written = perfetto_known_text(state, string);
+    word->category = kineto_category(written);
+    word->kind = (uint8_t)torch_profiler_category_kind(word->category.at, word->category.length);
+    word->is_translated = word->category.at != written.at && word->kind > EVENT_HOST_OTHER;
+    return word;
 }
 
 /* The first category that says what kind of event it is, else the first. */
-static void use_category(struct track_event *event, struct proto_bytes category)
+static void use_category(struct perfetto_event *event, struct perfetto_state *state,
+                         uint32_t string)
 {
-    struct proto_bytes known = kineto_category(category);
+    const struct perfetto_word *word = category_word(state, string);
+    bool says_kind = word->kind != EVENT_HOST_OTHER;
 
-    event->is_translated |= known.at != category.at &&
-                            torch_profiler_category_kind(known.at, known.length) > EVENT_HOST_OTHER;
-    category = known;
-    if (!event->category.length ||
-        (torch_profiler_category_kind(event->category.at, event->category.length) ==
-             EVENT_HOST_OTHER &&
-         torch_profiler_category_kind(category.at, category.length) != EVENT_HOST_OTHER))
-        event->category = category;
+    event->is_translated |= word->is_translated;
+    if (!event->category ||
+        (says_kind && perfetto_word_of(state, event->category)->kind == EVENT_HOST_OTHER))
+        event->category = string;
 }
 
 /* gpu_correlation: the ids of stages that the call submits, 1. */
@@ -368,142 +85,440 @@ static uint64_t first_fixed(const struct proto_field *field)
 }
 
 /* Numbers of categories come one by one or packed, as writers of protobuf may choose. */
-static void read_categories(struct track_event *event, const struct perfetto_reading *reading,
+static void read_categories(struct perfetto_event *event, struct perfetto_reading *reading,
                             const struct perfetto_sequence *sequence, struct proto_field *field)
 {
     uint64_t number = field->value;
 
     if (field->form == PROTO_VARINT)
-        use_category(event, perfetto_known_text(
-                                &reading->state,
-                                perfetto_interned_name(sequence, INTERNED_CATEGORY, number)));
+        use_category(event, &reading->state,
+                     perfetto_interned_name(sequence, INTERNED_CATEGORY, number));
     while (field->form == PROTO_LENGTH && proto_next_packed(&field->bytes, &number))
-        use_category(event, perfetto_known_text(
-                                &reading->state,
-                                perfetto_interned_name(sequence, INTERNED_CATEGORY, number)));
+        use_category(event, &reading->state,
+                     perfetto_interned_name(sequence, INTERNED_CATEGORY, number));
 }
 
-/* Numbers are those of TrackEvent in track_event.proto. The sequence's default track counts
- * where the event names none. */
-static struct track_event track_event_of(const struct perfetto_reading *reading,
-                                         const struct perfetto_sequence *sequence,
-                                         struct proto_bytes message)
+static void read_annotation(struct perfetto_event *event, const char *start, const char *end)
 {
-    struct proto_walk walk = proto_walk_of(message);
-    struct proto_field field;
-    struct track_event event = {.track = sequence->track};
+    if (!event->arguments.length)
+        event->arguments.at = start;
+    event->arguments.length = (size_t)(end - event->arguments.at);
+}
 
-    while (proto_next(&walk, &field)) {
-        if (proto_is(&field, 9, PROTO_VARINT))
-            event.type = field.value;
-        else if (field.number == 11 && field.form != PROTO_LENGTH)
-            event.track = field.value;
-        else if (proto_is(&field, 23, PROTO_LENGTH))
-            event.name = field.bytes;
-        else if (proto_is(&field, 10, PROTO_VARINT))
-            event.name = perfetto_known_text(
-                &reading->state,
-                perfetto_interned_name(sequence, INTERNED_EVENT_NAME, field.value));
-        else if (field.number == 3)
-            read_categories(&event, reading, sequence, &field);
-        else if (proto_is(&field, 22, PROTO_LENGTH))
-            use_category(&event, field.bytes);
-        else if (field.number == 47 || field.number == 36)
-            event.flow = first_fixed(&field);
-        else if (proto_is(&field, 3000, PROTO_LENGTH))
-            event.submission = submission_of(field.bytes);
+static void read_event_name(struct perfetto_event *event, const struct perfetto_state *state,
+                            const struct perfetto_sequence *sequence, uint64_t number)
+{
+    event->name_word = perfetto_interned_name(sequence, INTERNED_EVENT_NAME, number);
+    event->name = perfetto_known_text(state, event->name_word);
+}
+
+/* Fields of an event that are texts or lists. `start`: of the field. */
+static void read_event_text(struct perfetto_event *event, struct perfetto_reading *reading,
+                            const struct perfetto_sequence *sequence, struct proto_field *field,
+                            const char *start)
+{
+    switch (field->number) {
+    case 3:
+        read_categories(event, reading, sequence, field);
+        break;
+    case 4:
+        read_annotation(event, start, proto_bytes_end(field->bytes));
+        break;
+    case 22:
+        use_category(event, &reading->state, perfetto_text(&reading->state, field->bytes));
+        break;
+    case 23:
+        event->name = field->bytes;
+        event->name_word = 0;
+        break;
+    case 36:
+    case 47:
+        event->flow = first_fixed(field);
+        break;
+    case 3000:
+        event->submission = submission_of(field->bytes);
+        break;
+    default:
+        break;
     }
-    return event;
 }
 
-/* The number behind `word` in a track's name, "COMPUTE - AGENT [4] QUEUE [0]"; 0 where there is
- * none. */
-static int64_t number_in_name(struct proto_bytes name, const char *word)
+/* Numbers are those of TrackEvent in track_event.proto. `start`: of the field. */
+static void read_event_field(struct perfetto_event *event, struct perfetto_reading *reading,
+                             const struct perfetto_sequence *sequence, struct proto_field *field,
+                             const char *start)
 {
-    const char *at = name.length ? memmem(name.at, name.length, word, strlen(word)) : NULL;
-    const char *end = proto_bytes_end(name);
-    int64_t number = 0;
-
-    while (at && at < end && (*at < '0' || *at > '9'))
-        at++;
-    while (at && at < end && *at >= '0' && *at <= '9' && number < INT32_MAX)
-        number = number * 10 + (*at++ - '0');
-    return number;
+    if (field->form == PROTO_LENGTH)
+        read_event_text(event, reading, sequence, field, start);
+    else if (field->number == 11)
+        event->track_id = field->value;
+    else if (field->number == 36 || field->number == 47)
+        event->flow = first_fixed(field);
+    else if (proto_is(field, 3, PROTO_VARINT))
+        read_categories(event, reading, sequence, field);
+    else if (proto_is(field, 9, PROTO_VARINT))
+        event->type = field->value;
+    else if (proto_is(field, 10, PROTO_VARINT))
+        read_event_name(event, &reading->state, sequence, field->value);
 }
 
-/* Which device and stream: rocprofv3 says it in the names of tracks alone, whose process is that of
- * the host. */
-static void append_place(struct perfetto_reading *reading, const struct track_event *event,
-                         bool is_first)
+/* A flow: its key has two bytes. */
+static bool read_usual_flow(struct perfetto_event *event, const char **at, const char *end)
 {
-    uint32_t index = perfetto_track_of(&reading->state, event->track);
-    struct proto_bytes name =
-        perfetto_known_text(&reading->state, reading->state.tracks[index].name);
+    const unsigned key = 47 << 3 | PROTO_8_BYTES;
 
-    append_text(reading, is_first ? "\"device\": " : ", \"device\": ");
-    append_integer(reading, number_in_name(name, "AGENT"));
-    append_text(reading, ", \"stream\": ");
-    append_integer(reading, number_in_name(name, "QUEUE"));
+    if (end - *at < 10 || (unsigned char)(*at)[1] != key >> 7)
+        return false;
+    memcpy(&event->flow, *at + 2, sizeof event->flow);
+    *at += 2 + sizeof event->flow;
+    return true;
 }
 
-/* Arguments become JSON in the names of torch.profiler's traces, so that one scanner of
- * arguments is enough. */
-static void append_arguments(struct perfetto_reading *reading, const struct track_event *event,
-                             const struct perfetto_sequence *sequence, struct proto_bytes message)
+/* The fields of nearly all events. False where another comes next. */
+static bool read_usual_event_field(struct perfetto_event *event, struct perfetto_state *state,
+                                   const struct perfetto_sequence *sequence, const char **at,
+                                   const char *end)
+{
+    const char *start = *at;
+    struct proto_bytes bytes;
+    uint64_t number;
+
+    switch ((unsigned char)*start) {
+    case 3 << 3 | PROTO_VARINT:
+        if (!proto_usual_varint(at, end, &number))
+            return false;
+        use_category(event, state, perfetto_interned_name(sequence, INTERNED_CATEGORY, number));
+        return true;
+    case 4 << 3 | PROTO_LENGTH:
+        if (!proto_usual_bytes(at, end, &bytes))
+            return false;
+        read_annotation(event, start, *at);
+        return true;
+    case 9 << 3 | PROTO_VARINT:
+        return proto_usual_varint(at, end, &event->type);
+    case 10 << 3 | PROTO_VARINT:
+        if (!proto_usual_varint(at, end, &number))
+            return false;
+        read_event_name(event, state, sequence, number);
+        return true;
+    case 11 << 3 | PROTO_VARINT:
+        return proto_usual_varint(at, end, &event->track_id);
+    case 0x80 | (47 << 3 & 0x7f) | PROTO_8_BYTES:
+        return read_usual_flow(event, at, end);
+    default:
+        return false;
+    }
+}
+
+/* The sequence's default track counts where the event names none. */
+static void collect_event(struct perfetto_event *event, struct perfetto_reading *reading,
+                          const struct perfetto_sequence *sequence, struct proto_bytes message)
 {
     struct proto_walk walk = proto_walk_of(message);
     struct proto_field field;
-    bool is_first = true;
+    const char *start;
 
-    append_text(reading, ", \"args\": {");
-    while (proto_next(&walk, &field)) {
-        if (!proto_is(&field, 4, PROTO_LENGTH))
+    *event = (struct perfetto_event){.track_id = sequence->track};
+    do {
+        while (walk.at < walk.end &&
+               read_usual_event_field(event, &reading->state, sequence, &walk.at, walk.end))
             continue;
-        if (!is_first)
-            append_text(reading, ", ");
-        is_first = false;
-        append_quoted(reading, kineto_argument(annotation_name(reading, sequence, field.bytes)));
-        append_text(reading, ": ");
-        append_annotation(reading, sequence, field.bytes);
-    }
-    if (event->is_translated)
-        append_place(reading, event, is_first);
-    append_text(reading, "}");
+        start = walk.at;
+        if (!proto_next(&walk, &field))
+            break;
+        read_event_field(event, reading, sequence, &field, start);
+    } while (walk.at < walk.end);
 }
 
-/* The event as torch.profiler would write it. False where what its arguments hold is no JSON.
- * The event becomes the JSON that torch.profiler would write, and is read by that reader's own
- * code: arguments then mean the same in both forms, and no rule is there twice. It costs a copy
- * of the text. */
-static bool scan_as_json(struct perfetto_reading *reading, const struct track_event *event,
-                         const struct perfetto_sequence *sequence, struct proto_bytes message,
-                         struct torch_event *text)
+/* ---- what most events are made of ---------------------------------------------------------------
+ */
+
+/* Nearly all arguments are a number, a text, or a list that was there before. Their values are put
+ * where the reader of torch.profiler's JSON would put them. Whatever is none of that makes the
+ * whole event take the long way through its text: each of these functions is then false. */
+
+enum { TRIPLE = 3 };
+/* Decimal digits of both are read as they are, without rounding. */
+static const int64_t exact_integer = INT64_C(1000000000000000000);
+static const int64_t exact_in_double = INT64_C(1) << 53;
+
+static bool is_integer_within(const struct proto_field *value, int64_t limit)
 {
-    struct json_scan scan = {0};
-    uint32_t track = perfetto_track_of(&reading->state, event->track);
-
-    reading->text_length = 0;
-    append_text(reading, event->type == TYPE_BEGIN ? "{\"ph\": \"B\", \"name\": "
-                                                   : "{\"ph\": \"i\", \"name\": ");
-    append_quoted(reading, event->name);
-    if (event->category.length) {
-        append_text(reading, ", \"cat\": ");
-        append_quoted(reading, event->category);
-    }
-    append_track(reading, track);
-    append_arguments(reading, event, sequence, message);
-    append_text(reading, "}");
-    memset(reading->text + reading->text_length, 0, INPUT_PADDING);
-    scan.limit = reading->text + reading->text_length;
-    return torch_event_scan(&scan, reading->text, text) != NULL;
+    return value->form == PROTO_VARINT &&
+           (value->number == 3 || value->number == 4 || value->number == 7) &&
+           proto_signed(value) < limit && proto_signed(value) > -limit;
 }
+
+static bool use_fraction(struct torch_event *text, enum event_arg arg,
+                         const struct proto_field *value)
+{
+    double number;
+
+    if (value->number == 5 && value->form == PROTO_8_BYTES)
+        number = proto_real(value);
+    else if (is_integer_within(value, exact_in_double))
+        number = (double)proto_signed(value);
+    else
+        return false;
+    if (isfinite(number)) {
+        text->fractions[arg - ARG_OCCUPANCY] = (float)number;
+        text->has_args |= (uint32_t)1 << arg;
+    }
+    return true;
+}
+
+/* "[8, 1, 1]", as JSON prints it. */
+static int numbers_in_text(struct proto_bytes text, int32_t *numbers)
+{
+    const char *at = text.at;
+    const char *end = proto_bytes_end(text);
+    int count = 0;
+
+    if (text.length < 3 || *at != '[')
+        return 0;
+    for (at++; at < end && count < TRIPLE; count++) {
+        const char *start = at;
+        int32_t number = 0;
+
+        while (at < end && *at >= '0' && *at <= '9' && at - start < 9)
+            number = number * 10 + (*at++ - '0');
+        if (at == start || at == end)
+            return 0;
+        numbers[count] = number;
+        if (*at == ']')
+            return at + 1 == end ? count + 1 : 0;
+        if (*at++ != ',')
+            return 0;
+        at += at < end && *at == ' ';
+    }
+    return 0;
+}
+
+/* Entries of an array. */
+static int numbers_in_list(const struct perfetto_sequence *sequence, struct proto_bytes message,
+                           int32_t *numbers)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+    int count = 0;
+
+    while (proto_next(&walk, &field)) {
+        struct perfetto_argument entry;
+
+        if (!proto_is(&field, 12, PROTO_LENGTH))
+            continue;
+        perfetto_read_argument(&entry, sequence, field.bytes);
+        if (count == TRIPLE || !entry.has_value || !is_integer_within(&entry.value, INT32_MAX))
+            return 0;
+        numbers[count++] = (int32_t)proto_signed(&entry.value);
+    }
+    return count;
+}
+
+static bool use_triple(const struct perfetto_sequence *sequence, struct torch_event *text,
+                       enum event_arg arg, const struct perfetto_argument *argument)
+{
+    const struct proto_field *value = &argument->value;
+    int32_t *triple = text->triples[arg - ARG_GRID];
+    int count = 0;
+
+    if (proto_is(value, 9, PROTO_LENGTH))
+        count = numbers_in_text(value->bytes, triple);
+    else if (proto_is(value, 12, PROTO_LENGTH))
+        count = numbers_in_list(sequence, argument->message, triple);
+    if (!count)
+        return false;
+    for (int i = count; i < TRIPLE; i++)
+        triple[i] = -1;
+    text->has_args |= (uint32_t)1 << arg;
+    return true;
+}
+
+/* The JSON of a list, in the builder. UINT32_MAX: its bytes alone do not tell it, for they hold
+ * numbers of names, or JSON. Lists of shapes and types repeat, byte for byte. */
+static uint32_t list_string(struct perfetto_reading *reading,
+                            const struct perfetto_sequence *sequence, struct proto_bytes message)
+{
+    uint32_t list = string_pool_find(&reading->lists, message.at, message.length);
+    struct json_slice json;
+
+    if (list && list < UINT32_MAX)
+        return reading->list_strings[list];
+    perfetto_write_argument(reading, sequence, message);
+    if (reading->is_bound)
+        return UINT32_MAX;
+    list = string_pool_add(&reading->lists, message.at, message.length);
+    json = (struct json_slice){.text = reading->text, .length = (uint32_t)reading->text_length};
+    ARRAY_RESERVE(reading->list_strings, reading->list_room, (size_t)list + 1);
+    reading->list_strings[list] = torch_store_array(&reading->store, &json);
+    return reading->list_strings[list];
+}
+
+static bool use_text(struct perfetto_reading *reading, const struct perfetto_sequence *sequence,
+                     struct torch_event *text, enum event_arg arg,
+                     const struct perfetto_argument *argument)
+{
+    const struct proto_field *value = &argument->value;
+    struct json_slice *slice = &text->texts[arg - ARG_INPUT_DIMS];
+    uint32_t string = UINT32_MAX;
+
+    text->has_args |= (uint32_t)1 << arg;
+    if (proto_is(value, 6, PROTO_LENGTH)) {
+        *slice = (struct json_slice){value->bytes.at, (uint32_t)value->bytes.length, true, false};
+        return true;
+    }
+    if (proto_is(value, 9, PROTO_LENGTH))
+        string = torch_store_known_array(&reading->store, value->bytes.at, value->bytes.length);
+    else if (proto_is(value, 12, PROTO_LENGTH))
+        string = list_string(reading, sequence, argument->message);
+    *slice = known_text(string);
+    return string < UINT32_MAX;
+}
+
+/* Which argument of torch.profiler's events it is. */
+static enum event_arg event_arg_of(struct perfetto_state *state,
+                                   const struct perfetto_argument *argument)
+{
+    struct proto_bytes name = argument->name;
+    struct perfetto_word *word;
+
+    if (!argument->word) {
+        name = perfetto_kineto_argument(name);
+        return torch_event_arg(name.at, name.length);
+    }
+    word = perfetto_word_of(state, argument->word);
+    if (!word->has_argument) {
+        name = perfetto_kineto_argument(perfetto_known_text(state, argument->word));
+        word->argument = (uint8_t)torch_event_arg(name.at, name.length);
+        word->has_argument = true;
+    }
+    return (enum event_arg)word->argument;
+}
+
+static bool use_argument(struct perfetto_reading *reading, const struct perfetto_sequence *sequence,
+                         struct torch_event *text, struct proto_bytes message)
+{
+    struct perfetto_argument argument;
+    const struct proto_field *value = &argument.value;
+    enum event_arg arg;
+
+    perfetto_read_argument(&argument, sequence, message);
+    arg = event_arg_of(&reading->state, &argument);
+    if ((int)arg == ARG_COUNT) /* JSON may be none, and may stand in lists */
+        return !argument.has_value ||
+               (value->number != 9 && value->number != 11 && value->number != 12);
+    if (!argument.has_value)
+        return false;
+    text->has_args &= ~((uint32_t)1 << arg);
+    if (arg < ARG_OCCUPANCY) {
+        text->numbers[arg] = proto_signed(value);
+        text->has_args |= (uint32_t)1 << arg;
+        return is_integer_within(value, exact_integer);
+    }
+    if (arg < ARG_GRID)
+        return use_fraction(text, arg, value);
+    if (arg < ARG_INPUT_DIMS)
+        return use_triple(sequence, text, arg, &argument);
+    return use_text(reading, sequence, text, arg, &argument);
+}
+
+static bool use_arguments(struct perfetto_reading *reading, const struct perfetto_event *event,
+                          const struct perfetto_sequence *sequence, struct torch_event *text)
+{
+    struct proto_walk walk = proto_walk_of(event->arguments);
+    struct proto_field field;
+
+    while (proto_next(&walk, &field)) {
+        if (proto_is(&field, 4, PROTO_LENGTH) &&
+            !use_argument(reading, sequence, text, field.bytes))
+            return false;
+    }
+    if (event->is_translated) {
+        perfetto_name_place(reading, event->track, &text->numbers[ARG_DEVICE],
+                            &text->numbers[ARG_STREAM]);
+        text->has_args |= (uint32_t)1 << ARG_DEVICE | (uint32_t)1 << ARG_STREAM;
+    }
+    return true;
+}
+
+/* The track in the builder of an event of this kind. */
+static uint32_t builder_track(struct perfetto_reading *reading, uint32_t index,
+                              struct torch_event *text, uint8_t kind)
+{
+    struct perfetto_track *track = &reading->state.tracks[index];
+    bool is_device = event_kind_is_on_device((enum event_kind)kind);
+    struct perfetto_place *place = is_device ? &track->on_device : &track->host;
+    int64_t device = event_has_arg(text, ARG_DEVICE) ? text->numbers[ARG_DEVICE] : -1;
+    int64_t stream = event_has_arg(text, ARG_STREAM) ? text->numbers[ARG_STREAM] : -1;
+
+    if (place->descriptions != reading->state.descriptions + 1 ||
+        (is_device && (place->device != device || place->stream != stream))) {
+        perfetto_write_place(reading, index, text);
+        *place = (struct perfetto_place){.descriptions = reading->state.descriptions + 1,
+                                         .track = torch_store_track(&reading->store, text, kind),
+                                         .device = device,
+                                         .stream = stream};
+    }
+    return place->track;
+}
+
+static struct torch_name name_of_event(struct perfetto_reading *reading,
+                                       const struct perfetto_event *event)
+{
+    struct perfetto_word *word;
+
+    if (!event->name_word)
+        return torch_store_name(&reading->store, event->name.at, event->name.length);
+    word = perfetto_word_of(&reading->state, event->name_word);
+    if (!word->has_name) {
+        word->name = torch_store_name(&reading->store, event->name.at, event->name.length);
+        word->has_name = true;
+    }
+    return word->name;
+}
+
+static struct torch_category known_category(struct perfetto_reading *reading,
+                                            const struct perfetto_event *event)
+{
+    struct perfetto_word *word = perfetto_word_of(&reading->state, event->category);
+
+    if (!word->has_known) {
+        word->known =
+            torch_store_category(&reading->store, word->category.at, word->category.length);
+        word->has_known = true;
+    }
+    return word->known;
+}
+
+/* *is_ours: it is nothing that was recorded. */
+static bool make_slice(struct perfetto_reading *reading, const struct perfetto_event *event,
+                       const struct perfetto_sequence *sequence, struct perfetto_slice *slice,
+                       bool *is_ours)
+{
+    struct torch_category category;
+    struct torch_event text;
+
+    category = known_category(reading, event);
+    *is_ours = category.is_ours;
+    if (category.is_ours)
+        return true;
+    torch_event_clear(&text);
+    if (!use_arguments(reading, event, sequence, &text))
+        return false;
+    slice->event =
+        torch_store_named(&reading->store, &text, category.kind, name_of_event(reading, event));
+    slice->event.track = builder_track(reading, event->track, &text, category.kind);
+    slice->category = category.string;
+    return true;
+}
+
+/* ---- slices --------------------------------------------------------------------------------- */
 
 /* Whether a track's halves are in the order of time is noted as they come: only those that are
  * not need the sort by time (join_halves). */
-static void add_half(struct perfetto_reading *reading, uint64_t track_id, uint32_t slice,
+static void add_half(struct perfetto_reading *reading, uint32_t index, uint32_t slice,
                      int64_t time_ns)
 {
-    uint32_t index = perfetto_track_of(&reading->state, track_id);
     struct perfetto_track *track = &reading->state.tracks[index];
 
     track->is_in_order &= time_ns >= track->last_ns;
@@ -518,7 +533,7 @@ static void add_half(struct perfetto_reading *reading, uint64_t track_id, uint32
 }
 
 /* What joins a call and its work where no argument does. */
-static void join_by_flow(struct event *event, const struct track_event *from)
+static void join_by_flow(struct event *event, const struct perfetto_event *from)
 {
     uint64_t id = from->submission ? from->submission : from->flow;
     bool can =
@@ -528,16 +543,35 @@ static void join_by_flow(struct event *event, const struct track_event *from)
         event->correlation = (int64_t)(id & INT64_MAX);
 }
 
+/* An argument of the event is no JSON. */
+static void set_event_aside(struct perfetto_reading *reading, struct proto_bytes message)
+{
+    struct damage damage = {.byte = reading->byte, .length = (int64_t)message.length};
+
+    (void)snprintf(damage.message, sizeof damage.message,
+                   "an argument of an event is JSON, and cannot be read");
+    trace_builder_damage(&reading->builder, &damage);
+}
+
 /* An event of our own category is no slice, and the ends of its track are not joined. */
-static void open_slice(struct perfetto_reading *reading, const struct track_event *event,
-                       const struct torch_event *text, int64_t time_ns)
+static void open_slice(struct perfetto_reading *reading, const struct perfetto_event *event,
+                       const struct perfetto_sequence *sequence, struct proto_bytes message,
+                       int64_t time_ns)
 {
     struct perfetto_slice slice;
+    bool is_ours = false;
 
-    if (!torch_store_convert(&reading->store, text, &slice.event, &slice.category)) {
-        uint32_t index = perfetto_track_of(&reading->state, event->track);
+    if (!make_slice(reading, event, sequence, &slice, &is_ours)) {
+        struct torch_event text;
 
-        reading->state.tracks[index].is_ours = true;
+        if (!perfetto_scan_as_json(reading, event, sequence, &text)) {
+            set_event_aside(reading, message);
+            return;
+        }
+        is_ours = !torch_store_convert(&reading->store, &text, &slice.event, &slice.category);
+    }
+    if (is_ours) {
+        reading->state.tracks[event->track].is_ours = true;
         return;
     }
     slice.event.start_ns = time_ns;
@@ -557,43 +591,44 @@ static void read_own_header(struct perfetto_reading *reading, const struct torch
             torch_header_member(&reading->store, &key, &value);
 }
 
-/* An end has no name and no arguments: it closes what is open on its track, so that only its
- * time is kept. All else is brought into torch.profiler's form first, so that one reader of
- * arguments serves both. */
-void perfetto_read_track_event(struct perfetto_reading *reading,
-                               const struct perfetto_sequence *sequence, struct proto_bytes message,
-                               int64_t time_ns)
+static void read_instant(struct perfetto_reading *reading, const struct perfetto_event *event,
+                         const struct perfetto_sequence *sequence, struct proto_bytes message,
+                         int64_t time_ns)
 {
-    struct track_event event = track_event_of(reading, sequence, message);
     struct torch_event text;
-    struct damage damage = {.byte = reading->byte, .length = (int64_t)message.length};
 
-    if (event.type == TYPE_END) {
-        uint32_t index = perfetto_track_of(&reading->state, event.track);
-
-        if (!reading->state.tracks[index].is_ours)
-            add_half(reading, event.track, NO_SLICE, time_ns);
-        return;
-    }
-    if (event.type != TYPE_BEGIN && event.type != TYPE_INSTANT) {
-        reading->builder.read.events += event.type == TYPE_COUNTER;
-        return;
-    }
-    if (!scan_as_json(reading, &event, sequence, message, &text)) {
-        (void)snprintf(damage.message, sizeof damage.message,
-                       "an argument of an event is JSON, and cannot be read");
-        trace_builder_damage(&reading->builder, &damage);
+    if (!perfetto_scan_as_json(reading, event, sequence, &text)) {
+        set_event_aside(reading, message);
         return;
     }
     text.start_ns = time_ns;
     text.has |= HAS_START;
-    if (event.type == TYPE_INSTANT && event.category.length == strlen(OWN_CATEGORY) &&
-        memcmp(event.category.at, OWN_CATEGORY, event.category.length) == 0)
+    if (proto_text_is(perfetto_word_of(&reading->state, event->category)->category, OWN_CATEGORY))
         read_own_header(reading, &text);
-    else if (event.type == TYPE_BEGIN)
-        open_slice(reading, &event, &text, time_ns);
     else
         torch_store_event(&reading->store, &text);
+}
+
+/* An end has no name and no arguments: it closes what is open on its track, so that only its
+ * time is kept. */
+void perfetto_read_track_event(struct perfetto_reading *reading,
+                               const struct perfetto_sequence *sequence, struct proto_bytes message,
+                               int64_t time_ns)
+{
+    struct perfetto_event event;
+
+    collect_event(&event, reading, sequence, message);
+    if (event.type < PERFETTO_BEGIN || event.type > PERFETTO_INSTANT) {
+        reading->builder.read.events += event.type == PERFETTO_COUNTER;
+        return;
+    }
+    event.track = perfetto_track_of(&reading->state, event.track_id);
+    if (event.type == PERFETTO_BEGIN)
+        open_slice(reading, &event, sequence, message, time_ns);
+    else if (event.type == PERFETTO_INSTANT)
+        read_instant(reading, &event, sequence, message, time_ns);
+    else if (!reading->state.tracks[event.track].is_ours)
+        add_half(reading, event.track, NO_SLICE, time_ns);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -602,6 +637,8 @@ void perfetto_reading_clear(struct perfetto_reading *reading)
 {
     torch_store_clear(&reading->store);
     perfetto_state_clear(&reading->state);
+    string_pool_clear(&reading->lists);
+    free(reading->list_strings);
     free(reading->text);
     large_array_free(reading->slices);
     large_array_free(reading->halves);

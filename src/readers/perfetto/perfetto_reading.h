@@ -30,14 +30,26 @@ enum { CLOCK_REALTIME_ID = 1, CLOCK_MONOTONIC_ID = 3, CLOCK_BOOTTIME_ID = 6 };
 /* Clocks from here on are those of a sequence. */
 enum { SEQUENCE_CLOCK_FIRST = 64, SEQUENCE_CLOCK_LAST = 127 };
 
+/* Kinds of which each event has some. */
+enum { INTERNED_FEW = INTERNED_ARGUMENT_VALUE + 1 };
+
+/* By number: string in perfetto_state.texts; 0: not here. */
+struct perfetto_names {
+    uint32_t *strings;
+    size_t count;
+};
+
 /* A writer of packets. */
 struct perfetto_sequence {
     uint64_t id;
-    bool has_state;        /* what packets refer to is complete */
-    struct hash_map names; /* by kind and number: string in perfetto_state.texts */
-    uint64_t track;        /* of events that name none */
-    uint32_t clock;        /* of packets that name none */
-    uint64_t counters;     /* the scope of what its counters are called; 0: of all packets' */
+    bool has_state;                          /* what packets refer to is complete */
+    struct perfetto_names few[INTERNED_FEW]; /* by kind: of numbers that count up from 0 */
+    struct hash_map names;                   /* of others, by kind and number */
+    uint64_t track;                          /* of events that name none */
+    uint32_t clock;                          /* of packets that name none */
+    uint32_t clock_id; /* of the packet before, which clocks[clock_index - 1] is; 0: none */
+    uint32_t clock_index;
+    uint64_t counters; /* the scope of what its counters are called; 0: of all packets' */
 };
 
 struct perfetto_clock {
@@ -46,6 +58,26 @@ struct perfetto_clock {
     int64_t offset_ns; /* added to its times: the trace's clock */
     bool is_incremental;
     bool is_known; /* has an offset */
+};
+
+/* What a text is where it stands as a name, as a category, or as the name of an argument: looked up
+ * when it first does. */
+struct perfetto_word {
+    struct proto_bytes category; /* in the words of torch.profiler; of a length: looked at */
+    struct torch_category known; /* in the builder */
+    struct torch_name name;      /* in the builder */
+    uint8_t kind;                /* of the category: enum event_kind */
+    uint8_t argument;            /* enum event_arg */
+    bool has_known, has_name, has_argument;
+    bool is_translated; /* the category is that of a device's work in the words of another writer */
+};
+
+/* Where events of a track are, as torch.profiler would say it. */
+struct perfetto_place {
+    uint32_t descriptions; /* of tracks when it was looked up, and 1; 0: it was not */
+    uint32_t track;        /* in the builder */
+    int64_t device;        /* as its events say; -1: they do not */
+    int64_t stream;
 };
 
 /* Texts are strings of perfetto_state.texts; 0: none. */
@@ -64,20 +96,31 @@ struct perfetto_track {
     bool has_ends;
     bool is_ours;         /* made by `flopledger export perfetto`: nothing that was recorded */
     bool is_begins_first; /* no begin behind the first end */
+    struct perfetto_place host, on_device;
 };
+
+enum { RECENT_TRACKS = 64 };
 
 /* Zeroed is empty. */
 struct perfetto_state {
     struct string_pool texts;
+    struct perfetto_word *words; /* [word_count] of `texts`, as far as one was asked for */
+    size_t word_count;
     struct perfetto_sequence *sequences;
     size_t sequence_count;
     struct hash_map sequence_by_id;
+    size_t last_sequence; /* of the packet before */
     struct perfetto_clock *clocks;
     size_t clock_count;
     struct hash_map clock_by_key;
     struct perfetto_track *tracks;
     size_t track_count;
     struct hash_map track_by_id;
+    struct {
+        uint64_t id;
+        uint32_t end; /* its index and 1; 0: none */
+    } recent_tracks[RECENT_TRACKS];
+    uint32_t descriptions;    /* of tracks, so far */
     struct hash_map counters; /* what counters are called; see perfetto_counters.c */
     bool has_root;            /* some clock is the trace's */
     int64_t realtime_offset;  /* REALTIME less the trace's clock */
@@ -95,19 +138,36 @@ void perfetto_intern(struct perfetto_state *state, struct perfetto_sequence *seq
 /* An InternedGpuCounterDescriptor. */
 void perfetto_intern_counters(struct perfetto_state *state,
                               const struct perfetto_sequence *sequence, struct proto_bytes message);
+uint32_t perfetto_rare_name(const struct perfetto_sequence *sequence, enum perfetto_interned kind,
+                            uint64_t number);
 /* 0 where the number has no name. */
-uint32_t perfetto_interned_name(const struct perfetto_sequence *sequence,
-                                enum perfetto_interned kind, uint64_t number);
+static inline uint32_t perfetto_interned_name(const struct perfetto_sequence *sequence,
+                                              enum perfetto_interned kind, uint64_t number)
+{
+    if ((int)kind < INTERNED_FEW && number < sequence->few[kind].count &&
+        sequence->few[kind].strings[number])
+        return sequence->few[kind].strings[number];
+    return perfetto_rare_name(sequence, kind, number);
+}
 
 /* One of perfetto_state.texts. */
 struct proto_bytes perfetto_known_text(const struct perfetto_state *state, uint32_t string);
+
+/* One of perfetto_state.texts as a word. It lasts until another is asked for. */
+struct perfetto_word *perfetto_new_word(struct perfetto_state *state, uint32_t string);
+static inline struct perfetto_word *perfetto_word_of(struct perfetto_state *state, uint32_t string)
+{
+    return string < state->word_count ? &state->words[string] : perfetto_new_word(state, string);
+}
+/* The string of the text as one of perfetto_state.texts. */
+uint32_t perfetto_text(struct perfetto_state *state, struct proto_bytes text);
 
 /* A ClockSnapshot of the sequence. */
 void perfetto_read_clocks(struct perfetto_state *state, const struct perfetto_sequence *sequence,
                           struct proto_bytes message);
 /* A packet's time on the trace's clock, in ns. False where nothing says how its clock goes. */
-bool perfetto_time(struct perfetto_state *state, const struct perfetto_sequence *sequence,
-                   uint32_t clock, uint64_t time, int64_t *time_ns);
+bool perfetto_time(struct perfetto_state *state, struct perfetto_sequence *sequence, uint32_t clock,
+                   uint64_t time, int64_t *time_ns);
 
 /* A TrackDescriptor; returns its track. */
 uint32_t perfetto_describe_track(struct perfetto_state *state, struct proto_bytes message);
@@ -149,6 +209,10 @@ struct perfetto_reading {
     char *text; /* an event as JSON: text_length, then INPUT_PADDING zero bytes */
     size_t text_length;
     size_t text_room;
+    bool is_bound; /* `text` holds what other bytes tell, or JSON as it stood in the file */
+    struct string_pool lists; /* annotations that are lists, as they stood in the file */
+    uint32_t *list_strings;   /* for each of them its JSON, in the builder */
+    size_t list_room;
     struct perfetto_slice *slices; /* large arrays */
     size_t slice_count;
     struct perfetto_half *halves;
@@ -157,6 +221,54 @@ struct perfetto_reading {
     size_t stage_count;
     int64_t byte; /* of the packet that is read */
 };
+
+enum perfetto_event_type {
+    PERFETTO_BEGIN = 1,
+    PERFETTO_END = 2,
+    PERFETTO_INSTANT = 3,
+    PERFETTO_COUNTER = 4
+};
+
+/* A TrackEvent's fields. */
+struct perfetto_event {
+    uint64_t type;
+    uint64_t track_id;
+    uint32_t track; /* in perfetto_state.tracks */
+    struct proto_bytes name;
+    uint32_t name_word;           /* 0: it is not interned */
+    uint32_t category;            /* one of perfetto_state.texts */
+    struct proto_bytes arguments; /* from the first annotation to the end of the last */
+    bool is_translated;           /* work of a device in the words of another writer */
+    uint64_t flow;                /* 0: none */
+    uint64_t submission;          /* the stage that the call submits; 0: none */
+};
+
+/* A DebugAnnotation. */
+struct perfetto_argument {
+    struct proto_bytes message; /* the whole of it */
+    struct proto_bytes name;
+    uint32_t word; /* of the name; 0: it is not interned */
+    bool has_name;
+    bool has_value;
+    struct proto_field value; /* 11: a dictionary, 12: an array */
+};
+void perfetto_read_argument(struct perfetto_argument *argument,
+                            const struct perfetto_sequence *sequence, struct proto_bytes message);
+/* Arguments in the words of torch.profiler. */
+struct proto_bytes perfetto_kineto_argument(struct proto_bytes name);
+
+/* The event as torch.profiler would write it. False where what its arguments hold is no JSON. */
+bool perfetto_scan_as_json(struct perfetto_reading *reading, const struct perfetto_event *event,
+                           const struct perfetto_sequence *sequence, struct torch_event *text);
+/* The JSON of an annotation is reading->text, which INPUT_PADDING zero bytes stand behind. */
+void perfetto_write_argument(struct perfetto_reading *reading,
+                             const struct perfetto_sequence *sequence, struct proto_bytes message);
+/* Process and thread of the track as texts: as those of `text`, which last as reading->text. */
+void perfetto_write_place(struct perfetto_reading *reading, uint32_t track,
+                          struct torch_event *text);
+/* The device and stream that the track's name tells. */
+void perfetto_name_place(const struct perfetto_reading *reading, uint32_t track, int64_t *device,
+                         int64_t *stream);
 
 /* A TrackEvent of the sequence at this time. */
 void perfetto_read_track_event(struct perfetto_reading *reading,

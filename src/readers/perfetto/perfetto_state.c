@@ -3,8 +3,9 @@
 #include "readers/perfetto/perfetto_reading.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-static uint32_t perfetto_text(struct perfetto_state *state, struct proto_bytes text)
+uint32_t perfetto_text(struct perfetto_state *state, struct proto_bytes text)
 {
     return string_pool_add(&state->texts, text.at ? text.at : "", text.length);
 }
@@ -15,25 +16,49 @@ struct proto_bytes perfetto_known_text(const struct perfetto_state *state, uint3
                                 string_pool_length(&state->texts, string)};
 }
 
+struct perfetto_word *perfetto_new_word(struct perfetto_state *state, uint32_t string)
+{
+    size_t known = state->word_count;
+
+    ARRAY_RESERVE(state->words, state->word_count, (size_t)string + 1);
+    memset(state->words + known, 0, (state->word_count - known) * sizeof *state->words);
+    return &state->words[string];
+}
+
 /* ---- sequences ------------------------------------------------------------------------------ */
 
 /* BOOTTIME is the default clock of the format (TracePacket.timestamp_clock_id). */
 struct perfetto_sequence *perfetto_sequence_of(struct perfetto_state *state, uint64_t id)
 {
-    uint32_t index = hash_map_add(&state->sequence_by_id, id, (uint32_t)state->sequence_count);
+    uint32_t index;
 
+    /* Writers put their packets together in pieces. */
+    if (state->last_sequence < state->sequence_count &&
+        state->sequences[state->last_sequence].id == id)
+        return &state->sequences[state->last_sequence];
+    index = hash_map_add(&state->sequence_by_id, id, (uint32_t)state->sequence_count);
+    state->last_sequence = index;
     if (index == state->sequence_count)
         ARRAY_ADD(state->sequences, state->sequence_count,
                   (struct perfetto_sequence){.id = id, .clock = CLOCK_BOOTTIME_ID});
     return &state->sequences[index];
 }
 
+static void forget_names(struct perfetto_sequence *sequence)
+{
+    hash_map_clear(&sequence->names);
+    sequence->names = (struct hash_map){0};
+    for (size_t i = 0; i < INTERNED_FEW; i++) {
+        free(sequence->few[i].strings);
+        sequence->few[i] = (struct perfetto_names){0};
+    }
+}
+
 /* Numbers of names are anew from here on; the clock is the boot's until the sequence says
  * another. */
 void perfetto_sequence_begin(struct perfetto_sequence *sequence)
 {
-    hash_map_clear(&sequence->names);
-    sequence->names = (struct hash_map){0};
+    forget_names(sequence);
     sequence->has_state = true;
     sequence->track = 0;
     sequence->clock = CLOCK_BOOTTIME_ID;
@@ -44,12 +69,34 @@ static uint64_t interned_key(enum perfetto_interned kind, uint64_t number)
     return (uint64_t)kind << 60 | (number & (((uint64_t)1 << 60) - 1));
 }
 
-uint32_t perfetto_interned_name(const struct perfetto_sequence *sequence,
-                                enum perfetto_interned kind, uint64_t number)
+uint32_t perfetto_rare_name(const struct perfetto_sequence *sequence, enum perfetto_interned kind,
+                            uint64_t number)
 {
     uint32_t name = hash_map_find(&sequence->names, interned_key(kind, number));
 
     return name == NO_VALUE ? 0 : name;
+}
+
+/* Writers count names up from 1, so that an array has them without looking for them; a number far
+ * beyond those before must not make a large one. */
+static void intern_name(struct perfetto_sequence *sequence, enum perfetto_interned kind,
+                        uint64_t number, uint32_t string)
+{
+    const size_t first = 64;
+    struct perfetto_names *few = (int)kind < INTERNED_FEW ? &sequence->few[kind] : NULL;
+    size_t known = few ? few->count : 0;
+
+    if (!few || number > known + first) {
+        hash_map_set(&sequence->names, interned_key(kind, number), string);
+        return;
+    }
+    if (number >= known) {
+        ARRAY_RESERVE(few->strings, few->count, number + 1);
+        memset(few->strings + known, 0, (few->count - known) * sizeof *few->strings);
+    }
+    few->strings[number] = string;
+    if (!string) /* an empty text, and none that the map may hold */
+        hash_map_set(&sequence->names, interned_key(kind, number), 0);
 }
 
 /* An entry: number 1, name 2; of a kernel the readable name is 3. */
@@ -69,7 +116,7 @@ static void intern_entry(struct perfetto_state *state, struct perfetto_sequence 
         else if (proto_is(&field, 3, PROTO_LENGTH) && kind == INTERNED_KERNEL && field.bytes.length)
             name = field.bytes;
     }
-    hash_map_set(&sequence->names, interned_key(kind, number), perfetto_text(state, name));
+    intern_name(sequence, kind, number, perfetto_text(state, name));
 }
 
 /* Numbers are those of the fields of InternedData, in which a sequence says each name once. */
@@ -207,11 +254,17 @@ void perfetto_read_clocks(struct perfetto_state *state, const struct perfetto_se
 /* An incremental clock gives the difference to its last time, so each packet must be read once
  * and in order. A clock without an offset has no place on the time line: its events are
  * counted as without a time. */
-bool perfetto_time(struct perfetto_state *state, const struct perfetto_sequence *sequence,
+bool perfetto_time(struct perfetto_state *state, struct perfetto_sequence *sequence,
                    uint32_t clock_id, uint64_t time, int64_t *time_ns)
 {
-    struct perfetto_clock *clock = clock_of(state, sequence, clock_id);
+    struct perfetto_clock *clock;
     int64_t own_ns;
+
+    if (sequence->clock_id != clock_id || !sequence->clock_index) {
+        sequence->clock_index = (uint32_t)(clock_of(state, sequence, clock_id) - state->clocks) + 1;
+        sequence->clock_id = clock_id;
+    }
+    clock = &state->clocks[sequence->clock_index - 1];
 
     if (time > INT64_MAX || __builtin_mul_overflow((int64_t)time, clock->unit_ns, &own_ns))
         return false;
@@ -229,7 +282,7 @@ bool perfetto_time(struct perfetto_state *state, const struct perfetto_sequence 
 /* ---- tracks --------------------------------------------------------------------------------- */
 
 /* A track may be named by an event before its descriptor comes. */
-uint32_t perfetto_track_of(struct perfetto_state *state, uint64_t id)
+static uint32_t look_up_perfetto_track(struct perfetto_state *state, uint64_t id)
 {
     uint32_t index = hash_map_add(&state->track_by_id, id, (uint32_t)state->track_count);
 
@@ -239,6 +292,18 @@ uint32_t perfetto_track_of(struct perfetto_state *state, uint64_t id)
             (struct perfetto_track){
                 .id = id, .last_ns = INT64_MIN, .is_in_order = true, .is_begins_first = true});
     return index;
+}
+
+/* Most events are on one of the tracks that some events before were on. */
+uint32_t perfetto_track_of(struct perfetto_state *state, uint64_t id)
+{
+    size_t place = id * UINT64_C(0x9e3779b97f4a7c15) >> 58;
+
+    if (state->recent_tracks[place].id != id || !state->recent_tracks[place].end) {
+        state->recent_tracks[place].end = look_up_perfetto_track(state, id) + 1;
+        state->recent_tracks[place].id = id;
+    }
+    return state->recent_tracks[place].end - 1;
 }
 
 /* pid 1, process_name 6. */
@@ -290,6 +355,7 @@ uint32_t perfetto_describe_track(struct perfetto_state *state, struct proto_byte
     }
     index = perfetto_track_of(state, id);
     track = &state->tracks[index];
+    state->descriptions++;
     walk = proto_walk_of(message);
     while (proto_next(&walk, &field)) {
         if ((field.number == 2 || field.number == 10) && field.form == PROTO_LENGTH)
@@ -307,10 +373,11 @@ uint32_t perfetto_describe_track(struct perfetto_state *state, struct proto_byte
 void perfetto_state_clear(struct perfetto_state *state)
 {
     for (size_t i = 0; i < state->sequence_count; i++)
-        hash_map_clear(&state->sequences[i].names);
+        forget_names(&state->sequences[i]);
     free(state->sequences);
     free(state->clocks);
     free(state->tracks);
+    free(state->words);
     hash_map_clear(&state->sequence_by_id);
     hash_map_clear(&state->clock_by_key);
     hash_map_clear(&state->track_by_id);

@@ -98,6 +98,12 @@ static inline bool event_has_arg(const struct torch_event *event, enum event_arg
     return event->has_args >> arg & 1;
 }
 
+/* In torch_event.texts: a string that is in the builder's pool already. */
+static inline struct json_slice known_text(uint32_t string)
+{
+    return (struct json_slice){.text = NULL, .length = string};
+}
+
 static inline void torch_event_clear(struct torch_event *event)
 {
     event->has = 0;

@@ -64,6 +64,40 @@ void torch_store_event(struct torch_store *store, const struct torch_event *even
 bool torch_store_convert(struct torch_store *store, const struct torch_event *text,
                          struct event *event, uint32_t *category);
 
+/* ---- the same of formats that say names and categories once, and number them ---- */
+
+/* A category in the builder's pool, and what its events are. */
+struct torch_category {
+    uint32_t string;
+    uint8_t kind; /* enum event_kind */
+    bool is_ours; /* this program added its events: nothing that was recorded */
+};
+
+/* A name in the builder's pool, and what it tells of its events. */
+struct torch_name {
+    uint32_t string;
+    uint8_t facts; /* see torch_profiler_store.c */
+};
+
+/* Of no length: of events without one. */
+struct torch_category torch_store_category(struct torch_store *store, const char *text,
+                                           size_t length);
+struct torch_name torch_store_name(struct torch_store *store, const char *text, size_t length);
+
+/* The string of an array that was in an event before, as it was written there; UINT32_MAX: none
+ * was. Such a text is JSON, and a whole value. */
+uint32_t torch_store_known_array(const struct torch_store *store, const char *text, size_t length);
+/* The same for one that may be new and is JSON; it stands in a window. */
+uint32_t torch_store_array(struct torch_store *store, const struct json_slice *slice);
+
+/* Of pid, tid and arguments; the texts stand in windows. */
+uint32_t torch_store_track(struct torch_store *store, const struct torch_event *event,
+                           uint8_t kind);
+
+/* All but times and track, of a name, a category's kind and arguments. */
+struct event torch_store_named(struct torch_store *store, const struct torch_event *text,
+                               uint8_t kind, struct torch_name name);
+
 /* The string in the builder's pool, its escapes resolved. */
 uint32_t torch_store_string(struct torch_store *store, const struct json_slice *slice);
 

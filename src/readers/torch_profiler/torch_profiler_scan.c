@@ -124,6 +124,11 @@ static inline unsigned arg_number(const struct json_slice *key)
     }
 }
 
+enum event_arg torch_event_arg(const char *key, size_t length)
+{
+    return (enum event_arg)arg_number(&(struct json_slice){key, (uint32_t)length, true, false});
+}
+
 /* ---- args --------------------------------------------------------------------------------------
  */
 

@@ -22,4 +22,7 @@ const char *torch_event_scan_known_portable(struct json_scan *scan, const char *
 const char *torch_event_scan_alike(struct json_scan *scan, const char *at,
                                    struct torch_event *event, struct event_layouts *layouts);
 
+/* Which of enum event_arg the key in `args` is; ARG_COUNT: none of them. */
+enum event_arg torch_event_arg(const char *key, size_t length);
+
 #endif

@@ -81,6 +81,8 @@ static uint32_t arg_text(struct torch_store *store, const struct torch_event *ev
 
     if (!event_has_arg(event, arg))
         return 0;
+    if (!slice->text) /* see known_text */
+        return slice->length;
     return slice->is_string ? torch_store_string(store, slice) : store_array(store, slice);
 }
 
@@ -416,21 +418,28 @@ static uint8_t kind_by_name(struct torch_store *store, uint8_t kind, uint8_t fac
 /* Everything of an event but its times and its track. An operator's id is the sequence number
  * that joins forward and backward, all else has a correlation; both share one field, as no event
  * has both. */
-static inline struct event event_without_track(struct torch_store *store,
-                                               const struct torch_event *text, uint8_t kind)
+static inline struct event event_of_name(struct torch_store *store, const struct torch_event *text,
+                                         uint8_t kind, struct torch_name name)
 {
-    struct event event = {.kind = kind};
+    struct event event = {.kind = kind, .name = name.string};
     enum event_arg id = kind == EVENT_OPERATOR ? ARG_SEQUENCE_NUMBER : ARG_CORRELATION;
-    uint8_t facts;
 
-    event.name = name_of(store, text, &facts);
-    if (facts & ~(unsigned)NAME_IS_LOOKED_AT)
-        event.kind = kind_by_name(store, kind, facts);
+    if (name.facts & ~(unsigned)NAME_IS_LOOKED_AT)
+        event.kind = kind_by_name(store, kind, name.facts);
     event.correlation = event.kind == kind ? number_or(text, id, NO_ID) : NO_ID;
     event.external_id = number_or(text, ARG_EXTERNAL_ID, NO_ID);
     event.detail =
         text->has_args & DETAIL_ARGS & ~store->layouts.unasked_args ? store_detail(store, text) : 0;
     return event;
+}
+
+static inline struct event event_without_track(struct torch_store *store,
+                                               const struct torch_event *text, uint8_t kind)
+{
+    struct torch_name name;
+
+    name.string = name_of(store, text, &name.facts);
+    return event_of_name(store, text, kind, name);
 }
 
 static inline struct event torch_profiler_store_event_of(struct torch_store *store,
@@ -454,6 +463,51 @@ bool torch_store_convert(struct torch_store *store, const struct torch_event *te
     *event = torch_profiler_store_event_of(store, text, memo->kind);
     *category = memo->string;
     return true;
+}
+
+/* ---- events of other formats ----------------------------------------------------------------- */
+
+/* Of what other formats say once and give numbers, this is asked once. */
+
+struct torch_category torch_store_category(struct torch_store *store, const char *text,
+                                           size_t length)
+{
+    struct torch_event event = {.has = length ? HAS_CATEGORY : 0,
+                                .category = {text, (uint32_t)length, true, false}};
+    struct category_memo memo = look_up_category(store, &event);
+
+    return (struct torch_category){memo.string, memo.kind, memo.is_ours};
+}
+
+struct torch_name torch_store_name(struct torch_store *store, const char *text, size_t length)
+{
+    /* an empty one may lie nowhere */
+    uint32_t string = length ? string_pool_add(&store->builder->strings, text, length) : 0;
+
+    return (struct torch_name){string, name_facts(store, string)};
+}
+
+uint32_t torch_store_known_array(const struct torch_store *store, const char *text, size_t length)
+{
+    uint32_t array = string_pool_find(&store->arrays, text, length);
+
+    return array && array < UINT32_MAX ? store->array_strings[array] : UINT32_MAX;
+}
+
+uint32_t torch_store_array(struct torch_store *store, const struct json_slice *slice)
+{
+    return store_array(store, slice);
+}
+
+uint32_t torch_store_track(struct torch_store *store, const struct torch_event *event, uint8_t kind)
+{
+    return track_of(store, event, kind);
+}
+
+struct event torch_store_named(struct torch_store *store, const struct torch_event *text,
+                               uint8_t kind, struct torch_name name)
+{
+    return event_of_name(store, text, kind, name);
 }
 
 /* An event whose kind is known at the end of the file. Events without a category may be

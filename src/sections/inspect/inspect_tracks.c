@@ -224,11 +224,33 @@ static struct interval_list gaps_between(struct interval_list *recorded)
         if (i == 0 || interval->end_ns > covered_to_ns)
             covered_to_ns = interval->end_ns;
     }
-    if (gaps.count > 0)
-        sort_large(gaps.intervals, gaps.count,
-                   &(struct large_order){.element_bytes = sizeof *gaps.intervals,
-                                         .compare = inspect_tracks_longest_first});
     return gaps;
+}
+
+/* The longest `top` come first, in their order; the rest stands behind them in any. Of a million
+ * gaps a table shows ten: those are inserted one by one, where there are not too many of them. */
+static void bring_longest_first(struct interval_list *gaps, uint32_t top)
+{
+    const uint32_t few = 64;
+    size_t sorted = gaps->count < top || top > few ? gaps->count : top;
+
+    if (sorted > 0)
+        sort_large(gaps->intervals, sorted,
+                   &(struct large_order){.element_bytes = sizeof *gaps->intervals,
+                                         .compare = inspect_tracks_longest_first});
+    for (size_t i = sorted; i < gaps->count && sorted > 0; i++) {
+        struct interval *interval = &gaps->intervals[i];
+
+        for (size_t at = sorted;
+             at > 0 && inspect_tracks_longest_first(interval, &gaps->intervals[at - 1], NULL) < 0;
+             at--) {
+            struct interval longer = *interval;
+
+            *interval = gaps->intervals[at - 1];
+            gaps->intervals[at - 1] = longer;
+            interval = &gaps->intervals[at - 1];
+        }
+    }
 }
 
 #define GAPS_COLUMNS(COLUMN)                                                        \
@@ -271,6 +293,7 @@ struct section *describe_gaps(struct results *results, const struct trace *trace
     add_events(&recorded, is_span, trace->device_notes, trace->device_note_count);
     free(is_span);
     gaps = gaps_between(&recorded);
+    bring_longest_first(&gaps, top);
     /* Of all gaps, also of those that the table below cuts off. */
     for (size_t i = 0; i < gaps.count; i++)
         total_ns += gaps.intervals[i].end_ns - gaps.intervals[i].start_ns;
