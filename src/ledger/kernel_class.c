@@ -149,15 +149,6 @@ enum kernel_class kernel_class_of_name(const char *kernel_name)
     return KERNEL_COMPUTE_OTHER;
 }
 
-const char *name_behind_shim(const char *operator_name)
-{
-    static const char shim[] = "aoti_torch_";
-    const char *device = operator_name + sizeof shim - 1;
-    const char *bar = has_prefix(operator_name, shim) ? strchr(device, '_') : NULL;
-
-    return bar && bar > device ? bar + 1 : NULL;
-}
-
 /* `pattern` as in operator_name_list.def. */
 static bool operator_rule_fits(const char *name, const char *pattern)
 {

@@ -2,9 +2,11 @@
 #ifndef FLOPLEDGER_LEDGER_KERNEL_CLASS_H
 #define FLOPLEDGER_LEDGER_KERNEL_CLASS_H
 
+#include "base/text/prefix.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 /* The order is the priority where kernels of several classes run at once. */
 enum kernel_class {
@@ -44,8 +46,16 @@ uint8_t *classify_device_events(const struct trace *trace);
  * where the name tells nothing. For CPU-only traces, and for the operator table. */
 enum kernel_class operator_class(const char *operator_name);
 
-/* "addmm_out" of "aoti_torch_cpu_addmm_out", as AOTInductor's code calls an operator; else NULL. */
-const char *name_behind_shim(const char *operator_name);
+/* "addmm_out" of "aoti_torch_cpu_addmm_out", as AOTInductor's code calls an operator; else NULL.
+ * Here, as Python's extension with the formulas has no ledger to link. */
+static inline const char *name_behind_shim(const char *operator_name)
+{
+    static const char shim[] = "aoti_torch_";
+    const char *device = operator_name + sizeof shim - 1;
+    const char *bar = has_prefix(operator_name, shim) ? strchr(device, '_') : NULL;
+
+    return bar && bar > device ? bar + 1 : NULL;
+}
 
 /* The class with this key, which is what an event's detail says of its work;
  * KERNEL_COMPUTE_OTHER where there is none. */
