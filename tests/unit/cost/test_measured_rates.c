@@ -61,8 +61,8 @@ static void all_reduces_tell_links_and_latency(void **state)
         "{\"devices\": 8, \"bytes\": 0, \"seconds\": 5e-5}",
         "{\"devices\": 8, \"bytes\": 4096, \"seconds\": 0}",
         "{\"devices\": 8, \"bytes\": 4096, \"seconds\": 1e-30}",
-        "{\"devices\": 8, \"bytes\": 9, \"seconds\": 1}, {\"devices\": 4, \"bytes\": 9, "
-        "\"seconds\": 1}"};
+        ("{\"devices\": 8, \"bytes\": 9, \"seconds\": 1}, {\"devices\": 4, \"bytes\": 9, "
+         "\"seconds\": 1}")};
     struct measured_rates rates = {0};
     struct error error = {0};
 
