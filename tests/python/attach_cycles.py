@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Attaches to one training again and again: attach_cycles.py PROGRAM [--cycles N] [--seconds S | --count] [--write] [PYTHON...]
+"""Attaches to one training again and again: attach_cycles.py PROGRAM [--cycles N] [--seconds S | --count] [--collect] [--write] [PYTHON...]
 
 PYTHON is a command: of a virtual environment, or "chroot ROOT python3". Prints a row of docs/how-to/attach.md for each: whether the losses
 are those of a training that nobody attached to, to the bit, what was left in it, and how long an attachment took. After S seconds no more
 are begun. With --count the instructions of five steps of a small training are counted before and after three attachments, one by one, and
-beside them those of a training that nobody attaches to, which takes minutes. --write puts the rows into that page.
+beside them those of a training that nobody attaches to, which takes minutes. With --collect Python's garbage is collected in full behind
+every twentieth attachment, and what memory is resident then printed. --write puts the rows into that page.
 """
 
 import argparse
@@ -91,6 +92,7 @@ class Cycles:
         self.failures: list[str] = []
         self.seconds: list[float] = []
         self.ends_at = float("inf")
+        self.collects = False
 
     def attach(self, pid: int, options: list[str]) -> None:
         output = self.folder / "captures"
@@ -119,6 +121,8 @@ class Cycles:
             self.attach(training.pid, OPTIONS[cycle % len(OPTIONS)])
             if cycle == min(WARM, count) - 1:
                 at_first, resident = training.stands(), training.resident_mib(signal.SIGUSR1)
+            if self.collects and (cycle + 1) % WARM == 0:
+                print(f"{cycle + 1}: {training.resident_mib(signal.SIGUSR1):.1f} MiB", flush=True)
         at_end = training.stands()
         more = [end - first for first, end in zip(at_first, at_end, strict=True)]
         grown = [training.resident_mib(how) - resident for how in (signal.SIGUSR2, signal.SIGUSR1)]
@@ -173,6 +177,7 @@ def show_row(asked: argparse.Namespace, python: list[str], rows: list[str]) -> b
     with tempfile.TemporaryDirectory(prefix="fla-") as name:
         cycles = Cycles(asked.program, Path(name))
         cycles.ends_at = time.monotonic() + asked.seconds
+        cycles.collects = asked.collect
         training = Training(python)
         grown = cycles.run(training, asked.cycles)
         words = training.end()
@@ -216,6 +221,7 @@ def main() -> None:
     parser.add_argument("--cycles", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--count", action="store_true")
+    parser.add_argument("--collect", action="store_true")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("pythons", nargs="*")
     asked = parser.parse_intermixed_args()
