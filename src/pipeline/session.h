@@ -1,11 +1,13 @@
 /* How a report is made, from the paths on a command line to the sections of every rank. Data goes
  * down this list once:
  *
- *   inputs          find_input_files: the files given, and the traces in the folders given
- *   ranks           read_files, read_ranks: several traces at once, by threads, and by the
- * processes of mpirun where there are any analyzed_rank   analyze_rank: steps, accounts, costs,
- * efficiency, replay of one rank sections        add_rank_sections: what a page shows of it. Then
- * its trace is gone all ranks       compared by their summaries, which are all that is kept of each
+ * - inputs: find_input_files finds the files given, and the traces in the folders given;
+ * - ranks: read_files and read_ranks read several traces at once, by threads, and by the processes
+ *   of mpirun where there are any;
+ * - one rank: analyze_rank makes its steps, accounts, costs, efficiency and replay
+ *   (analyzed_rank);
+ * - sections: add_rank_sections makes what a page shows of it; then its trace is gone;
+ * - all ranks: they are compared by their summaries, which are all that is kept of each.
  *
  * A command opens a session, says what it wants of each rank, prints the results, and clears it. */
 #ifndef FLOPLEDGER_PIPELINE_SESSION_H
