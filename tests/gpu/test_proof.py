@@ -16,6 +16,7 @@ import sys
 import tempfile
 import unittest
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -126,11 +127,17 @@ class Ledger(Quiet):
         flops = self.sections["model_flops_utilization"]["numbers"]["model_flops_per_step"]["value"]
         own = {row["step"]: row["duration"] / 1e6 for row in rows}
         milliseconds = [own.get(step, 0.0) for step in range(1, 11)]
-        for factor, wrong in ((1.0, []), (1.25, ["step time", "MFU, of 67 TFLOP/s"])):
+        for is_real, factor, wrong in (
+            (False, 1.0, []),
+            (True, 1.0, []),
+            (False, 1.25, ["step time"]),
+            (True, 1.25, ["step time", "MFU, of 67 TFLOP/s"]),
+        ):
             self.found = Findings()
             truth = {"flops": flops, "milliseconds": [each * factor for each in milliseconds]}
             done = Recorded(truth, self.trace, "")
-            part_training.check_rates(self.setting, self.found, "eager", done)
+            setting = replace(self.setting, is_real=is_real)
+            part_training.check_rates(setting, self.found, "eager", done)
             self.assertEqual(self.failed(), wrong)
         done = Recorded({"flops": flops + 2, "milliseconds": milliseconds}, self.trace, "")
         part_training.check_rates(self.setting, self.found, "eager", done)
