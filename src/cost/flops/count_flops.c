@@ -54,15 +54,14 @@ static const char *name_in_serving_library(const char *op)
     return NULL;
 }
 
-/* SGLang's own profiler puts a number behind the names of functions: "rmsnorm_109". */
-static size_t length_without_number(const char *name)
+size_t length_without_number(const char *name)
 {
     size_t length = strlen(name);
     size_t end = length;
 
     while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9')
         end--;
-    return end > 0 && end < length && name[end - 1] == '_' ? end - 1 : length;
+    return end > 1 && end < length && name[end - 1] == '_' ? end - 1 : length;
 }
 
 /* Servers register the same operations under names of their own; those with a number behind

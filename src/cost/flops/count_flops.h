@@ -14,6 +14,10 @@ struct op_cost count_flops(const struct op_call *call, const struct user_formula
 struct op_cost count_flops_of_text(struct op_call *call, const struct op_call_text *text,
                                    const struct user_formulas *user);
 
+/* Of "rmsnorm_109", as SGLang's profiler names functions and inductor its nodes, that of "rmsnorm".
+ */
+size_t length_without_number(const char *name);
+
 /* NULL where no family knows the op. Names that end in an underscore (in place) are those
  * without. */
 const struct op_rule *find_op_rule(const char *op);

@@ -2,6 +2,7 @@
 #include "cost/modules/compiled_words.h"
 
 #include "base/text/prefix.h"
+#include "cost/flops/count_flops.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -113,14 +114,9 @@ const char *compiled_node_words(struct arena *arena, const struct json_node *nod
     const char *words = "";
 
     for (; nodes; nodes = nodes->next) {
-        size_t length = nodes->kind == JSON_STRING ? strlen(nodes->text) : 0;
-        size_t digits = length;
+        size_t length = nodes->kind == JSON_STRING ? length_without_number(nodes->text) : 0;
         char name[256];
 
-        while (digits > 0 && nodes->text[digits - 1] >= '0' && nodes->text[digits - 1] <= '9')
-            digits--;
-        if (digits > 1 && digits < length && nodes->text[digits - 1] == '_')
-            length = digits - 1;
         if (length == 0 || length >= sizeof name - sizeof "aten.")
             continue;
         snprintf(name, sizeof name, "aten.%.*s", (int)length, nodes->text);
