@@ -198,11 +198,8 @@ static bool add_capture(struct captured_graphs *graphs, struct trace *trace, con
  * without it. */
 static void note_unread(struct results *results, const struct error *error)
 {
-    results_add_problem(
-        results, (struct finding){
-                     .what = results_format(results, "a capture was left out: %s", error->message),
-                     .cost_ns = -1,
-                     .is_warning = true});
+    results_add_warning(results,
+                        results_format(results, "a capture was left out: %s", error->message));
 }
 
 /* Who names captures takes what follows for made with them. That none of them fits would show in
@@ -211,25 +208,25 @@ static void note_none_fits(struct results *results, const struct trace *trace, s
 {
     const struct graph_replays *graphs = trace->graphs;
     const char *files = given == 1 ? "the file" : "the files";
-    struct finding finding = {.cost_ns = -1, .is_warning = true};
+    const char *what;
 
     if (graphs->fate_ns[GRAPH_ATTRIBUTED] + graphs->fate_ns[GRAPH_WITHOUT_PLACE] > 0)
         return;
     if (graphs->captured_graphs == 0)
-        finding.what = results_format(results,
-                                      "nothing is captured in %s that --capture names: its "
-                                      "recording has to begin before the graph is captured and to "
-                                      "end after it",
-                                      files);
+        what = results_format(results,
+                              "nothing is captured in %s that --capture names: its "
+                              "recording has to begin before the graph is captured and to "
+                              "end after it",
+                              files);
     else if (graphs->fate_ns[GRAPH_NO_MATCH] < graphs->kernel_ns)
         return;
     else
-        finding.what = results_format(results,
-                                      "no graph captured in %s that --capture names has the "
-                                      "kernels of this trace in their order: a capture of the same "
-                                      "program with the same batch sizes would",
-                                      files);
-    results_add_problem(results, finding);
+        what = results_format(results,
+                              "no graph captured in %s that --capture names has the "
+                              "kernels of this trace in their order: a capture of the same "
+                              "program with the same batch sizes would",
+                              files);
+    results_add_warning(results, what);
 }
 
 /* Graphs launch many kernels by one call, which the trace does not name one by one; a trace of

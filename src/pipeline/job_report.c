@@ -358,13 +358,6 @@ static bool job_windows_read_trace(struct window_reading *reading, const struct 
     return true;
 }
 
-static void tell_problem(struct results *results, const char *text)
-{
-    results_add_problem(
-        results,
-        (struct finding){.what = results_text(results, text), .cost_ns = -1, .is_warning = true});
-}
-
 /* Of more than WINDOW_TRACES_MAX traces, evenly spaced ones are read, so that the whole time
  * of the job is covered and not its beginning only. */
 static void job_windows_read_traces(struct window_reading *reading)
@@ -376,14 +369,15 @@ static void job_windows_read_traces(struct window_reading *reading)
         struct error error = {0};
 
         if (!job_windows_read_trace(reading, &reading->traces[i * found / wanted], &error))
-            tell_problem(reading->results, error.message);
+            results_add_failure(reading->results, &error);
     }
     if (reading->misplaced > 0)
-        tell_problem(reading->results,
-                     results_format(reading->results,
-                                    "%zu recorded steps are left out: when they ran, by their "
-                                    "traces, is in none of the attempts",
-                                    reading->misplaced));
+        results_add_warning(
+            reading->results,
+            results_format(reading->results,
+                           "%zu recorded steps are left out: when they ran, by their "
+                           "traces, is in none of the attempts",
+                           reading->misplaced));
 }
 
 /* Reads the traces beside the step records of the job's attempts. What cannot be read becomes a

@@ -253,16 +253,15 @@ bool check_output(const struct page_settings *settings, const struct output_inpu
  * behind a whole end does not. */
 bool note_file_rest(struct results *results, const char *path, const struct input_rest *rest)
 {
-    struct finding finding = {.cost_ns = -1, .is_warning = true};
+    const char *what;
 
     if (rest->kind == REST_NOTHING)
         return false;
     if (rest->kind == REST_BROKEN)
-        finding.what = results_format(results, "'%s': %s: numbers read before it may be wrong, too",
-                                      path, rest->message);
+        what = results_format(results, "'%s': %s: numbers read before it may be wrong, too", path,
+                              rest->message);
     else
-        finding.what =
-            results_format(results, "'%s': behind its end stands more: %s", path, rest->message);
-    results_add_problem(results, finding);
+        what = results_format(results, "'%s': behind its end stands more: %s", path, rest->message);
+    results_add_warning(results, what);
     return true;
 }

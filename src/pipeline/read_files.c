@@ -124,8 +124,6 @@ static int compare_jobs(const void *a, const void *b)
 static void account_for(struct files_read *outcome, struct results *results,
                         const struct file_job *job, const struct file_reading *reading)
 {
-    struct finding problem = {.cost_ns = -1, .is_warning = true};
-
     if (job->is_used) {
         outcome->used_count++;
         outcome->damaged_count += job->is_damaged;
@@ -139,8 +137,7 @@ static void account_for(struct files_read *outcome, struct results *results,
         reading->fail(job->file, &job->error, reading->context);
         return;
     }
-    problem.what = results_text(results, job->error.message);
-    results_add_problem(results, problem);
+    results_add_failure(results, &job->error);
 }
 
 /* Results come in the order of ranks, not of threads: the report is the same with one thread

@@ -592,10 +592,7 @@ static void note_problems(struct results *results, const struct digest_set *set)
         struct digest_problem problem;
 
         if (digest_problem_decode(&problem, &set->records[i], &arena))
-            results_add_problem(results,
-                                (struct finding){.what = results_text(results, problem.message),
-                                                 .cost_ns = -1,
-                                                 .is_warning = true});
+            results_add_warning(results, results_text(results, problem.message));
     }
 }
 

@@ -496,13 +496,6 @@ bool is_recorded_job(const char *path)
     return is_record;
 }
 
-static void add_problem(struct results *results, const char *text)
-{
-    results_add_problem(
-        results,
-        (struct finding){.what = results_text(results, text), .cost_ns = -1, .is_warning = true});
-}
-
 static void recorded_job_add_file(struct attempt_files *files, struct results *results,
                                   const char *path)
 {
@@ -510,7 +503,7 @@ static void recorded_job_add_file(struct attempt_files *files, struct results *r
     struct error error = {0};
 
     if (!recorded_attempt_look(&attempt, results_text(results, path), &error)) {
-        add_problem(results, error.message);
+        results_add_failure(results, &error);
         if (!files->first_error.message[0])
             files->first_error = error;
         return;
@@ -611,13 +604,13 @@ static void leave_out_children(struct attempt_files *files, struct results *resu
             *beside = attempt;
             attempt = less;
         }
-        add_problem(results,
-                    results_format(results,
-                                   "'%s' is left out: process %lld trained while process %lld of "
-                                   "'%s' ran (name the file to see its %s steps)",
-                                   attempt.path, (long long)attempt.header.pid,
-                                   (long long)beside->header.pid, beside->path,
-                                   format_count(attempt.steps).text));
+        results_add_warning(
+            results, results_format(results,
+                                    "'%s' is left out: process %lld trained while process %lld of "
+                                    "'%s' ran (name the file to see its %s steps)",
+                                    attempt.path, (long long)attempt.header.pid,
+                                    (long long)beside->header.pid, beside->path,
+                                    format_count(attempt.steps).text));
     }
     files->count = kept;
 }
@@ -642,11 +635,11 @@ static void find_files(struct attempt_files *files, struct results *results, con
     if (is_one)
         leave_out_children(files, results);
     if (left_out > 0)
-        add_problem(results,
-                    results_format(results,
-                                   "%zu older record%s below '%s' left out: not of the job of the "
-                                   "newest one by job id (name captures one by one to join them)",
-                                   left_out, left_out == 1 ? " is" : "s are", path));
+        results_add_warning(
+            results, results_format(results,
+                                    "%zu older record%s below '%s' left out: not of the job of the "
+                                    "newest one by job id (name captures one by one to join them)",
+                                    left_out, left_out == 1 ? " is" : "s are", path));
 }
 
 bool add_recorded_job(struct job *job, struct results *results, const char *path,
@@ -677,22 +670,23 @@ bool add_recorded_job(struct job *job, struct results *results, const char *path
         read->bytes += outcome.entries * STEP_RECORD_ENTRY_BYTES;
         read->damaged += outcome.damaged;
         if (outcome.damaged > 0)
-            add_problem(results,
-                        results_format(results, "'%s': %s damaged entr%s left out",
-                                       files.attempts[i].path, format_count(outcome.damaged).text,
-                                       outcome.damaged == 1 ? "y is" : "ies are"));
+            results_add_warning(results, results_format(results, "'%s': %s damaged entr%s left out",
+                                                        files.attempts[i].path,
+                                                        format_count(outcome.damaged).text,
+                                                        outcome.damaged == 1 ? "y is" : "ies are"));
         if (outcome.lost > 0)
-            add_problem(results,
-                        results_format(results, "'%s': %s entries found no room on the disk",
-                                       files.attempts[i].path, format_count(outcome.lost).text));
+            results_add_warning(
+                results, results_format(results, "'%s': %s entries found no room on the disk",
+                                        files.attempts[i].path, format_count(outcome.lost).text));
         if (i > 0 && !outcome.is_base_known)
-            add_problem(results,
-                        results_format(results,
-                                       "'%s' does not tell at which step it went on (its optimizer "
-                                       "does not count steps on the host, and it loaded no "
-                                       "checkpoint that an attempt before is seen to save): that "
-                                       "no step was lost is assumed",
-                                       files.attempts[i].path));
+            results_add_warning(
+                results,
+                results_format(results,
+                               "'%s' does not tell at which step it went on (its optimizer "
+                               "does not count steps on the host, and it loaded no "
+                               "checkpoint that an attempt before is seen to save): that "
+                               "no step was lost is assumed",
+                               files.attempts[i].path));
     }
     return true;
 }

@@ -78,11 +78,14 @@ void results_add_problem(struct results *results, struct finding problem)
     results->problems[results->problem_count++] = problem;
 }
 
+void results_add_warning(struct results *results, const char *what)
+{
+    results_add_problem(results, (struct finding){.what = what, .cost_ns = -1, .is_warning = true});
+}
+
 void results_add_failure(struct results *results, const struct error *error)
 {
-    results_add_problem(results, (struct finding){.what = results_text(results, error->message),
-                                                  .cost_ns = -1,
-                                                  .is_warning = true});
+    results_add_warning(results, results_text(results, error->message));
 }
 
 /* The arena is adopted rather than copied: what the ranks point to stays where it is. */

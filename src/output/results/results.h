@@ -149,6 +149,8 @@ const char *results_format(struct results *results, const char *format, ...) PRI
 struct rank_results *results_add_rank(struct results *results, const char *label, const char *file,
                                       int64_t rank);
 void results_add_problem(struct results *results, struct finding problem);
+/* A problem that is no matter of time: something is wrong with the input, or incomplete. */
+void results_add_warning(struct results *results, const char *what);
 /* An input that could not be used: the error's message is copied. */
 void results_add_failure(struct results *results, const struct error *error);
 /* Moves the ranks and problems of `from` behind those of `results`, with the memory they live in;
