@@ -5,6 +5,8 @@
 #include "cost/flops/flop_formula.h"
 #include "cost/flops/op_call.h"
 
+#include <stddef.h>
+
 struct user_formulas; /* cost/flops/user_formula.h */
 
 /* The cost of `call`. `user` (may be NULL) goes before the built-in formulas. */

@@ -4,6 +4,7 @@
 #include "base/core/hash_map.h"
 #include "base/core/string_pool.h"
 #include "base/json/json_tree.h"
+#include "cost/flops/count_flops.h"
 #include "cost/modules/compiled_calls.h"
 #include "cost/modules/compiled_words.h"
 
@@ -156,14 +157,11 @@ static const char *operators_in_name(struct arena *arena, const char *name)
 {
     static const char fused[] = "_fused_";
     const char *start = strstr(name, fused);
-    size_t length = start ? strlen(start + sizeof fused - 1) : 0;
 
     if (!start)
         return arena_copy_text(arena, name, strlen(name));
     start += sizeof fused - 1;
-    while (length > 0 && start[length - 1] >= '0' && start[length - 1] <= '9')
-        length--;
-    return length > 1 ? arena_copy_text(arena, start, length - 1) : "";
+    return arena_copy_text(arena, start, length_without_number(start));
 }
 
 static const struct compiled_call *call_with_lines(struct compiled_calls *calls, const char *name,
