@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = ROOT / "build/release/flopledger"
+FOLDER = ROOT / "build/bench"
 SEED_TRACE = Path("traces/hta/df_index_resolver/df_index_resolver.json.gz")
 
 

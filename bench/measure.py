@@ -28,6 +28,8 @@ class Contender:
     environment: dict[str, str] = field(default_factory=dict)
     says_seconds: bool = False
     rounds: int | None = None  # fewer than the others, for slow ones
+    may_fail: bool = False  # another program's: then `failure` says why nothing was measured
+    failure: str = ""
     runs: list[Run] = field(default_factory=list)
 
     def seconds(self) -> float:
@@ -67,17 +69,31 @@ def run(command: list[str], environment: dict[str, str] | None = None) -> Run:
     return Run(float(wall), float(cpu), int(peak_kib) * 1024, done.stdout.decode(errors="replace"))
 
 
+def run_once(contender: Contender) -> Run | None:
+    if contender.failure:
+        return None
+    try:
+        return run(contender.command, contender.environment)
+    except Failed as failure:
+        if not contender.may_fail:
+            raise
+        contender.failure = str(failure)[-200:]
+        return None
+
+
 def measure_in_turn(contenders: list[Contender], rounds: int) -> None:
     """Round after round, each once: what else the machine does hits all of them alike. One run before, to warm up."""
     for contender in contenders:
         if contender.rounds is None:
-            run(contender.command, contender.environment)
+            run_once(contender)
     for number in range(rounds):
         for contender in contenders:
             if contender.rounds is not None and number >= contender.rounds:
                 continue
             print(f"round {number + 1} of {rounds}: {contender.title}", file=sys.stderr, flush=True)
-            contender.runs.append(run(contender.command, contender.environment))
+            done = run_once(contender)
+            if done is not None:
+                contender.runs.append(done)
 
 
 def ratio(slower: Contender, faster: Contender) -> float:

@@ -1,10 +1,15 @@
-"""What other programs need for the same file. Each function makes a Contender, or None where its program is missing."""
+"""What other programs need for the same file. Each function makes a Contender, which says why where its program is missing."""
 
-import importlib.util
+import os
+import subprocess
 import sys
 from pathlib import Path
 
+from make_input import ROOT
 from measure import Contender
+
+VENV = ROOT / "build/venv-bench"
+SECONDS_MAX = "300"  # of one run of another program
 
 JSON_LOADS = """
 import json, sys, time
@@ -20,6 +25,15 @@ from hta.trace_analysis import TraceAnalysis
 print(TraceAnalysis(trace_files={0: sys.argv[1]}, trace_dir="").get_temporal_breakdown(visualize=False))
 """
 
+FIND_TRACE_PROCESSOR = """
+from perfetto.prebuilts.manifests.trace_processor_shell import TRACE_PROCESSOR_SHELL_MANIFEST
+from perfetto.prebuilts.perfetto_prebuilts import get_perfetto_prebuilt
+print(get_perfetto_prebuilt(TRACE_PROCESSOR_SHELL_MANIFEST))
+"""
+SLICES_BY_NAME = "select name, count(*), sum(dur) from slice group by name order by 3 desc limit 20"
+
+VERSION = "import sys; from importlib.metadata import version; print(version(sys.argv[1]))"
+
 
 def json_loads(plain: Path) -> Contender:
     command = [sys.executable, "-c", JSON_LOADS, str(plain)]
@@ -28,10 +42,42 @@ def json_loads(plain: Path) -> Contender:
     )
 
 
-def holistic_trace_analysis(packed: Path) -> Contender | None:
-    if importlib.util.find_spec("hta") is None:
-        return None
-    command = [sys.executable, "-c", TEMPORAL_BREAKDOWN, str(packed)]
-    return Contender(
-        "HolisticTraceAnalysis, temporal breakdown, from `.json.gz`", command, rounds=1
+def said_by(python: Path, *words: str) -> str:
+    """The last line that it prints, or nothing."""
+    try:
+        done = subprocess.run([python, "-c", *words], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout.strip().splitlines()[-1]
+
+
+def version_of(package: str) -> str:
+    return said_by(VENV / "bin/python", VERSION, package) or "not here"
+
+
+def other(title: str, command: list[str], missing: str) -> Contender:
+    limited = ["timeout", SECONDS_MAX, *command]
+    return Contender(title, limited, rounds=1, may_fail=True, failure=missing)
+
+
+def holistic_trace_analysis(packed: Path) -> Contender:
+    command = [str(VENV / "bin/python"), "-c", TEMPORAL_BREAKDOWN, str(packed)]
+    missing = "" if version_of("HolisticTraceAnalysis") != "not here" else "it was not here"
+    return other("HolisticTraceAnalysis, temporal breakdown, from `.json.gz`", command, missing)
+
+
+def trace_lens(packed: Path, folder: Path) -> Contender:
+    program = VENV / "bin/TraceLens_generate_perf_report_pytorch"
+    words = ["--profile_json_path", str(packed), "--output_csvs_dir", str(folder / "tracelens")]
+    missing = "" if program.exists() else "it was not here"
+    return other(
+        "TraceLens, performance report as CSV, from `.json.gz`", [str(program), *words], missing
     )
+
+
+def trace_processor(plain: Path) -> Contender:
+    """Perfetto's: reads the trace and answers one question."""
+    shell = said_by(VENV / "bin/python", FIND_TRACE_PROCESSOR)
+    missing = "" if os.access(shell, os.X_OK) else "its program could not be fetched"
+    command = [shell, "-Q", SLICES_BY_NAME, str(plain)]
+    return other("Perfetto's trace_processor, slices by name, plain file", command, missing)

@@ -3,14 +3,13 @@
 import json
 import os
 import subprocess
-from datetime import date
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from make_input import ROOT
 from measure import Failed
-from write_page import processor, table
+from write_page import stamp, table
 
 VENVS = (ROOT / "build/venv-frameworks", ROOT / "build/venv")  # the first has DeepSpeed, too
 TITLE = "## What recording costs"
@@ -65,7 +64,7 @@ def write_section(found: dict[str, Any]) -> str:
     lines = [
         TITLE,
         "",
-        f"Written by `./dev bench --only overhead` on {date.today().isoformat()}, on {processor()}. One training step (forward, "
+        "One training step (forward, "
         f"backward, AdamW) of {found['model']}, in one thread, torch {found['torch']}: small operators, so that what a "
         f"recorder does for each of them weighs the most. The ways take turns, {found['rounds']} rounds in another order "
         "each, three steps a round; milliseconds are processor time, and a ratio is that to the plain step of the same "
@@ -79,5 +78,7 @@ def write_section(found: dict[str, Any]) -> str:
         f"{window['after_seconds']:.2f} s after it (torch collects the events; the trace is written, "
         f"{window['bytes'] / 1e6:.1f} MB packed); those steps are not among the recorded ones. With `--memory`, one mark of 300 "
         f"tensors takes {1e3 * found['mark_seconds']:.2f} ms; a step has four.",
+        "",
+        stamp("overhead"),
     ]
     return "\n".join(lines) + "\n"

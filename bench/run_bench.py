@@ -2,30 +2,41 @@
 """Measures flopledger beside other programs, and writes docs/benchmarks.md; `./dev bench` calls it.
 
 ./dev bench                 a trace of about 340 MB, and sizes up to 1 GB: some minutes
-./dev bench --full          sizes up to 4 GB too
+./dev bench --full          3.4 GB, 1 GB of memory, many ranks and models on `meta` too: 10 GB of disk
 ./dev bench --quick         a small trace and few rounds, to try the script; writes build/bench/benchmarks.md
 ./dev bench --only overhead what recording costs, and nothing else: rewrites that section of the page
 ./dev bench --only record   what the step record costs
 ./dev bench --only snapshots reading a memory snapshot of a million events, beside Python and PyTorch
+./dev bench --only again    the same question again, and a page beside JSON; large, ranks, meta: see the files of that name
 """
 
 import argparse
+import subprocess
 import sys
+import time
 from pathlib import Path
 
-from make_input import ROOT, Input, make_input
+from again_section import TITLE as AGAIN
+from again_section import again_section
+from large_section import TITLE as LARGE
+from large_section import large_section
+from make_input import FOLDER, PROGRAM, ROOT, Input, make_input
 from measure import Contender, Failed, floor_rate, instructions, measure_in_turn, run
-from others import holistic_trace_analysis, json_loads
+from meta_section import TITLE as META
+from meta_section import meta_section
+from others import holistic_trace_analysis, json_loads, trace_lens, trace_processor
+from overhead_section import TITLE as OVERHEAD
 from overhead_section import overhead_section
+from ranks_section import TITLE as RANKS
+from ranks_section import ranks_section
+from snapshot_section import TITLE as SNAPSHOTS
 from snapshot_section import snapshot_section
+from step_record_section import TITLE as RECORD
 from step_record_section import step_record_section
 from write_page import Findings, SizeRow, replace_section, write_page
 
-PROGRAM = ROOT / "build/release/flopledger"
 FLOORS = ROOT / "build/release/floors"
-FOLDER = ROOT / "build/bench"
 ZLIB = {"FLOPLEDGER_INFLATE": "zlib"}
-TOO_BIG_TO_KEEP = 1_500_000_000  # bytes
 
 
 def ours(title: str, command: str, path: Path, *options: str, **more: dict[str, str]) -> Contender:
@@ -49,6 +60,8 @@ def contenders(trace: Input) -> dict[str, Contender | None]:
         "inspect_zlib": ours("… from `.json.gz`, zlib", "inspect", trace.gzip, environment=ZLIB),
         "json_loads": json_loads(trace.plain),
         "hta": holistic_trace_analysis(trace.gzip),
+        "trace_lens": trace_lens(trace.gzip, FOLDER),
+        "trace_processor": trace_processor(trace.plain),
     }
     if trace.zstd.exists():
         result["inspect_zst"] = ours("… from `.json.zst`", "inspect", trace.zstd)
@@ -75,8 +88,6 @@ def measure_sizes(times_list: list[int], rounds: int) -> list[SizeRow]:
         contender = ours(f"{trace.bytes / 1e6:,.0f} MB", "report", trace.plain)
         measure_in_turn([contender], rounds)
         rows.append(SizeRow(trace.bytes, trace.events, contender))
-        if trace.bytes > TOO_BIG_TO_KEEP:
-            trace.plain.unlink()
     return rows
 
 
@@ -87,16 +98,34 @@ def check_same_events(trace: Input, loads: Contender) -> None:
         raise Failed(f"json.loads finds {events} events and flopledger {trace.events}")
 
 
+# What --only can ask for: its title, and what gives the section of so many rounds. The later ones take long: --full.
 SECTIONS = {
-    "overhead": overhead_section,
-    "record": step_record_section,
-    "snapshots": snapshot_section,
-}  # what --only can ask for: each gives its section, given the rounds
+    "again": (AGAIN, again_section),
+    "overhead": (OVERHEAD, overhead_section),
+    "record": (RECORD, step_record_section),
+    "snapshots": (SNAPSHOTS, snapshot_section),
+    "meta": (META, meta_section),
+    "large": (LARGE, large_section),
+    "ranks": (RANKS, ranks_section),
+}
+ONLY_FULL = ("meta", "large", "ranks")
+
+
+def section_of(name: str, rounds: int) -> str:
+    """What could not be measured says why, and the others are measured all the same."""
+    title, measure = SECTIONS[name]
+    began = time.monotonic()
+    try:
+        text = measure(rounds)
+    except (Failed, OSError, subprocess.SubprocessError) as failure:
+        text = f"{title}\n\nNot measured: {failure}\n"
+    print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    return text
 
 
 def measure_page(quick: bool, full: bool, rounds: int) -> str:
     times = 1 if quick else 8
-    sizes = [1, 2] if quick else [2, 4, 8, 16, 24] + ([48, 96] if full else [])
+    sizes = [1, 2] if quick else [2, 4, 8, 16, 24]
     small = make_input(FOLDER, PROGRAM, 1)
     trace = make_input(FOLDER, PROGRAM, times)
     measured = contenders(trace)
@@ -124,7 +153,7 @@ def measure_page(quick: bool, full: bool, rounds: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--full", action="store_true", help="sizes up to 4 GB")
+    parser.add_argument("--full", action="store_true", help="every section")
     parser.add_argument("--quick", action="store_true", help="a small trace, few rounds")
     parser.add_argument("--only", choices=SECTIONS, help="measure and rewrite this section only")
     parser.add_argument("--rounds", type=int, default=7, help="how often each is run")
@@ -137,8 +166,10 @@ def main() -> None:
             text = page.read_text() if page.exists() else "# Benchmarks\n"
         else:
             text = measure_page(arguments.quick, arguments.full, rounds)
+        left_out = () if arguments.full else ONLY_FULL
         for name in [arguments.only] if arguments.only else SECTIONS:
-            text = replace_section(text, SECTIONS[name](rounds))
+            if arguments.only or name not in left_out:
+                text = replace_section(text, section_of(name, rounds))
     except Failed as failure:
         sys.exit(f"bench: {failure}")
     page.write_text(text)

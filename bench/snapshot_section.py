@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from datetime import date
 from pathlib import Path
 
-from make_input import ROOT
+from make_input import FOLDER, PROGRAM, ROOT
 from measure import Contender, measure_in_turn
 from overhead_section import find_python
-from write_page import processor, table
+from write_page import stamp, table
 
 TITLE = "## Reading a memory snapshot"
-FOLDER = ROOT / "build/bench"
-PROGRAM = ROOT / "build/release/flopledger"
 SHARED = Path(os.environ.get("FLOPLEDGER_SHARED", ROOT.parent / "shared"))
 RECORDED = SHARED / "snapshots/wedsonlin/medium_1024_training_memory_snapshot.pickle"
 EVENTS = 1_000_000
@@ -82,6 +79,6 @@ def snapshot_section(rounds: int) -> str:
         "",
         table(["program", "seconds", "CPU seconds", "peak memory, MB"], rows),
         "",
-        f"{processor()}, {date.today():%Y-%m-%d}; `./dev bench --only snapshots` writes this section.",
+        stamp("snapshots"),
     ]
     return "\n".join(lines) + "\n"

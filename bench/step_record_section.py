@@ -3,13 +3,12 @@
 import json
 import os
 import subprocess
-from datetime import date
 from typing import Any
 
 from make_input import ROOT
 from measure import Failed
 from overhead_section import find_python
-from write_page import processor, table
+from write_page import stamp, table
 
 TITLE = "## What the step record costs"
 PACKAGE = ROOT / "build/release/python"
@@ -55,7 +54,7 @@ def write_section(found: dict[str, Any]) -> str:
     lines = [
         TITLE,
         "",
-        f"Written by `./dev bench --only record` on {date.today().isoformat()}, on {processor()}. Steps of a program without and "
+        "Steps of a program without and "
         "with the step record that `flopledger run` always keeps: data wait, forward, backward, optimizer, tokens, loss, memory. The "
         f"ways take turns, {found['rounds']} rounds in one process, one thread, torch {found['torch']}; processor time, the fastest "
         "tenth of the steps of each.",
@@ -65,5 +64,7 @@ def write_section(found: dict[str, Any]) -> str:
         f"The first program's steps are so short that the record's own time stands out: of a step of 20 ms it is {share:.3f} %. "
         f"In steps of many milliseconds it is less than what one "
         f"round differs from the next. All {losses:,} losses were the same to the last bit, recorded or not.",
+        "",
+        stamp("record"),
     ]
     return "\n".join(lines) + "\n"

@@ -7,12 +7,13 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from datetime import date
-from importlib import metadata
 from pathlib import Path
 
-from make_input import Input
+from make_input import ROOT, Input
 from measure import Contender, ratio
+from others import version_of
 
+COMPARED = ("HolisticTraceAnalysis", "TraceLens", "perfetto", "pandas")
 MB = 1e6
 GB = 1e9
 
@@ -47,6 +48,25 @@ def memory_gb() -> float:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GB
 
 
+def commit() -> str:
+    """Of what is measured; the page itself, which is to be written, does not count as a change."""
+    command = ["git", "-C", str(ROOT), "status", "--porcelain", "--untracked-files=no"]
+    status = subprocess.run(command, capture_output=True, text=True, check=False)
+    if status.returncode:
+        return "not known (no git here)"
+    changed = [line for line in status.stdout.splitlines() if "docs/benchmarks.md" not in line]
+    told = first_line("git", "-C", str(ROOT), "rev-parse", "--short=8", "HEAD")
+    return told + (" with changes" if changed else "")
+
+
+def stamp(section: str) -> str:
+    """What a section says of where it comes from."""
+    today = date.today().isoformat()
+    return (
+        f"{today}, commit {commit()}, {processor()}; `./dev bench --only {section}` measures this."
+    )
+
+
 def first_line(*command: str) -> str:
     try:
         said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -55,21 +75,13 @@ def first_line(*command: str) -> str:
     return said.splitlines()[0]
 
 
-def python_package(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "not here"
-
-
 def versions(findings: Findings) -> list[str]:
     return [
         findings.version,
         first_line(os.environ.get("CC", "gcc"), "--version"),
         f"Linux {platform.release()}",
         f"Python {platform.python_version()}",
-        f"HolisticTraceAnalysis {python_package('HolisticTraceAnalysis')}",
-        f"pandas {python_package('pandas')}",
+        *(f"{each} {version_of(each)}" for each in COMPARED),
     ]
 
 
@@ -80,6 +92,8 @@ def table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def contender_row(findings: Findings, contender: Contender) -> list[str]:
+    if contender.failure:
+        return [contender.title, f"not measured: {contender.failure}", *[""] * 6]
     seconds = contender.seconds()
     each = contender.each_seconds()
     trace = findings.trace
@@ -115,6 +129,8 @@ def main_table(findings: Findings) -> str:
         "inspect_zst",
         "json_loads",
         "hta",
+        "trace_lens",
+        "trace_processor",
     ]
     rows = [
         contender_row(findings, findings.measured[key])
@@ -134,15 +150,14 @@ def comparison_lines(findings: Findings) -> list[str]:
         f"({ratio(loads, measured['report1']):.1f} times with one thread). At its peak it takes {peak:.2f} times the "
         f"file's size in memory; `json.loads` takes {loads.peak_bytes() / findings.trace.bytes:.1f} times.",
     ]
-    if measured.get("hta"):
-        hta = measured["hta"]
+    hta = measured["hta"]
+    if not hta.failure:
         lines.append(
             f"- HolisticTraceAnalysis takes {hta.seconds():.1f} s and {hta.peak_bytes() / GB:.1f} GB for its temporal "
-            f"breakdown, {ratio(hta, measured['report_gz']):.0f} times as long as the whole report from the same "
+            f"breakdown, {ratio(hta, measured['report_gz']):.0f} times as long and "
+            f"{hta.peak_bytes() / measured['report_gz'].peak_bytes():.0f} times as much as the whole report from the same "
             "`.json.gz`. It is not the same work: it makes pandas tables that further questions can use."
         )
-    else:
-        lines.append("- HolisticTraceAnalysis was not here.")
     return lines
 
 
@@ -260,7 +275,7 @@ def write_page(findings: Findings) -> str:
     parts = [
         "# Benchmarks",
         "",
-        f"Written by `{findings.command}` on {date.today().isoformat()}; every number comes from that run. To measure on "
+        f"Written by `{findings.command}` on {date.today().isoformat()}, commit {commit()}; every number comes from that run. To measure on "
         "your own machine: `./dev bench`.",
         "",
         f"- machine: {processor()}, {memory_gb():.0f} GB of memory",

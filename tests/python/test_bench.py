@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """What bench/ makes of its measurements: test_bench.py PROGRAM"""
 
+import re
 import sys
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from count_line import run_and_count
 
 sys.argv.pop(1)
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+BENCH = Path(__file__).resolve().parents[2] / "bench"
+sys.path.insert(0, str(BENCH))
 sys.dont_write_bytecode = True
 
 PAGE = "# Benchmarks\n\nWords.\n\n## One\n\n1\n\n## Two\n\n2\n"
@@ -64,6 +67,47 @@ class Page(unittest.TestCase):
         text = write_section({"torch": "2", "rounds": 3, "programs": [one, one]})
         self.assertIn("it is 0.050 %.", text)
         self.assertIn("All 2,400 losses", text)
+
+    def test_a_program_that_fails_says_why_in_its_row(self) -> None:
+        """One that is not ours: the others are measured all the same."""
+        from measure import Contender, Failed, measure_in_turn
+
+        fails = ["sh", "-c", "echo cannot >&2; exit 3"]
+        other = Contender("other", fails, rounds=1, may_fail=True)
+        missing = Contender("missing", fails, may_fail=True, failure="it was not here")
+        ours = Contender("ours", ["true"])
+        if not (BENCH.parent / "build/release/measured_run").exists():
+            self.skipTest("needs build/release/measured_run")
+        measure_in_turn([other, missing, ours], 2)
+        self.assertIn("exit status 3: cannot", other.failure)
+        self.assertEqual((missing.failure, len(ours.runs)), ("it was not here", 2))
+        with self.assertRaises(Failed):
+            measure_in_turn([Contender("ours", fails)], 1)
+
+    def test_a_section_that_fails_says_why(self) -> None:
+        import run_bench
+        from measure import Failed
+
+        def fails(rounds: int) -> str:
+            raise Failed("no disk")
+
+        with mock.patch.dict(run_bench.SECTIONS, {"large": ("## Large", fails)}):
+            self.assertEqual(
+                run_bench.section_of("large", 1), "## Large\n\nNot measured: no disk\n"
+            )
+
+    def test_models_that_were_not_counted_say_why(self) -> None:
+        from meta_section import row_of
+
+        one = {"flops": {"ours": 2e12, "theirs": 1e12}, "seconds": {"ours": 1.0, "theirs": 2.0}}
+        self.assertEqual(
+            row_of("it", one | {"ratio": 0.5}), ["it", "1.00", "2.00", "0.50", "2.0", "1.0"]
+        )
+        self.assertEqual(row_of("it", {"why_not": "no"})[1], "not measured: no")
+
+    def test_all_sections_are_of_one_commit(self) -> None:
+        text = (BENCH.parent / "docs/benchmarks.md").read_text()
+        self.assertLessEqual(len(set(re.findall(r", commit (\w+)", text))), 1)
 
 
 if __name__ == "__main__":
