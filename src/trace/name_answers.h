@@ -27,4 +27,15 @@ static inline bool name_answer(struct name_answers *asked, const struct trace *t
     return asked->answers[name] == 2;
 }
 
+/* Of any text of the trace, a name or not: where it is true of none, no event need be looked at. */
+static inline bool any_text_is(const struct trace *trace, bool (*ask)(const char *text))
+{
+    size_t count = string_pool_count(&trace->strings);
+
+    for (size_t i = 0; i < count; i++)
+        if (ask(trace_text(trace, (uint32_t)i)))
+            return true;
+    return false;
+}
+
 #endif

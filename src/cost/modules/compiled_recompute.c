@@ -72,18 +72,6 @@ static bool is_region(struct recompute_search *search, uint32_t event)
     return name_answer(&search->regions, search->trace, search->trace->host[event].name);
 }
 
-/* Asked before anything is built: most traces have none, and each name is looked at once. */
-static bool has_compiled_backward(const struct trace *trace)
-{
-    struct name_answers backward = {.ask = is_name_of_backward};
-    bool has_one = false;
-
-    for (uint32_t i = 0; i < trace->host_count && !has_one; i++)
-        has_one = name_answer(&backward, trace, trace->host[i].name);
-    free(backward.answers);
-    return has_one;
-}
-
 /* What makes two ops equal; without holes. */
 struct op_sizes {
     int64_t is_product;
@@ -306,7 +294,7 @@ bool *find_compiled_recompute(struct host_contexts *contexts, const struct trace
         .contexts = contexts, .trace = trace, .counted = ops, .regions.ask = is_name_of_region};
     size_t count = trace->host_count + (size_t)1;
 
-    if (!has_compiled_backward(trace))
+    if (!any_text_is(trace, is_name_of_backward)) /* most traces */
         return NULL;
     search.region_of = large_array_new(count * sizeof *search.region_of);
     search.is_again = large_array_new(count * sizeof *search.is_again);

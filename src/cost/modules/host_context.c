@@ -8,6 +8,7 @@
 #include "base/core/large_sort.h"
 #include "base/core/search.h"
 #include "base/text/prefix.h"
+#include "trace/name_answers.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -119,13 +120,9 @@ const char *training_phase_key(enum training_phase phase)
     return keys[phase];
 }
 
-/* Traces of PyTorch before 1.10 have the nodes and no evaluate_function around them. */
-static bool has_ranges_around_nodes(const struct trace *trace)
+static bool is_range_around_node(const char *name)
 {
-    for (size_t i = 0; i < string_pool_count(&trace->strings); i++)
-        if (has_prefix(trace_text(trace, (uint32_t)i), backward_prefix))
-            return true;
-    return false;
+    return has_prefix(name, backward_prefix);
 }
 
 /* Asked once per name: a trace has some thousand names and millions of events. */
@@ -133,7 +130,8 @@ static void find_roles(struct context_search *search)
 {
     const struct trace *trace = search->trace;
     size_t count = string_pool_count(&trace->strings);
-    bool has_ranges = has_ranges_around_nodes(trace);
+    /* traces of PyTorch before 1.10 have the nodes and no evaluate_function around them */
+    bool has_ranges = any_text_is(trace, is_range_around_node);
 
     search->roles = require_memory(calloc(count + 1, 1));
     for (size_t i = 0; i < count; i++) {
@@ -141,7 +139,7 @@ static void find_roles(struct context_search *search)
 
         if (search->tree->by_event_name[i] != NO_MODULE)
             search->roles[i] = ROLE_MODULE;
-        else if (has_prefix(name, backward_prefix) || (!has_ranges && is_autograd_node(name)))
+        else if (is_range_around_node(name) || (!has_ranges && is_autograd_node(name)))
             search->roles[i] = ROLE_BACKWARD;
         else if (has_prefix(name, optimizer_prefix))
             search->roles[i] = ROLE_OPTIMIZER;

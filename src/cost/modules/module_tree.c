@@ -4,6 +4,7 @@
 #include "base/core/array.h"
 #include "base/core/invariant.h"
 #include "base/text/prefix.h"
+#include "trace/name_answers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,16 +19,25 @@ static const char mark_prefix[] = "nn:";
 static const char frame_prefix[] = "nn.Module: ";
 static const char backward_prefix[] = "autograd::engine::evaluate_function";
 
+static bool is_name_of_mark(const char *name)
+{
+    return has_prefix(name, mark_prefix);
+}
+
+static bool is_name_of_frame(const char *name)
+{
+    return has_prefix(name, frame_prefix);
+}
+
 bool is_module_mark(const struct trace *trace, const struct event *event)
 {
     return (event->kind == EVENT_OPERATOR || event->kind == EVENT_ANNOTATION) &&
-           has_prefix(trace_text(trace, event->name), mark_prefix);
+           is_name_of_mark(trace_text(trace, event->name));
 }
 
 static bool is_module_frame(const struct trace *trace, const struct event *event)
 {
-    return event->kind == EVENT_PYTHON_FUNCTION &&
-           has_prefix(trace_text(trace, event->name), frame_prefix);
+    return event->kind == EVENT_PYTHON_FUNCTION && is_name_of_frame(trace_text(trace, event->name));
 }
 
 uint32_t module_of_mark(const struct module_tree *tree, const struct trace *trace,
@@ -288,10 +298,12 @@ void module_tree_build(struct module_tree *tree, const struct trace *trace, cons
                        const struct model_description *description)
 {
     size_t strings = string_pool_count(&trace->strings);
-    uint32_t mark_count;
-    struct mark *marks = find_marks(trace, &mark_count, is_module_mark);
+    uint32_t mark_count = 0;
+    struct mark *marks = NULL;
 
-    if (mark_count == 0) {
+    if (any_text_is(trace, is_name_of_mark))
+        marks = find_marks(trace, &mark_count, is_module_mark);
+    if (mark_count == 0 && any_text_is(trace, is_name_of_frame)) {
         free(marks);
         marks = find_marks(trace, &mark_count, is_module_frame);
         tree->is_of_frames = mark_count > 0;
