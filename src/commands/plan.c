@@ -118,7 +118,8 @@ static const struct option plan_options[] = {
                   "deepep (a token goes to a node once, the default) or alltoall: once for each of "
                   "its experts"),
     FLAG_OPTION("fused-experts", FIELD(fuses_experts),
-                "biases, clamp and padding of experts are part of their matmuls' kernels"),
+                "activations, casts, biases and padding of experts are part of their matmuls' "
+                "kernels"),
     FLAG_OPTION("blocking", FIELD(is_blocking),
                 "each kernel is waited for before the next is launched (CUDA_LAUNCH_BLOCKING=1)"),
     FLAG_OPTION("uneven-stages", FIELD(is_uneven),

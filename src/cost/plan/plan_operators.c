@@ -21,8 +21,8 @@
      .network = (network_gb)*1e9,                                                          \
      .network_latency = (node_us)*1e-6},
 
-/* By the beginning of the architecture's name, and in the order of the list: the first that
- * fits counts. */
+/* By the beginning of the device's or the architecture's name, and in the order of the list: the
+ * first that fits counts. */
 static const struct plan_rates all_rates[] = {
 #include "cost/plan/plan_rate_list.def"
 };
@@ -32,7 +32,7 @@ const struct plan_rates *plan_rates_of(const struct device_peak *device)
 {
     const struct plan_rates *rates = all_rates;
 
-    while (rates->architecture &&
+    while (rates->architecture && strcmp(rates->architecture, device->name) != 0 &&
            strncmp(rates->architecture, device->architecture, strlen(rates->architecture)) != 0)
         rates++;
     return rates;
@@ -233,7 +233,8 @@ void plan_add_product(const struct plan_context *context, struct plan_pass *pass
     double computing = plan_product_seconds(context, product, &in_tiles);
     double streaming = plan_product_bytes(context, product) / context->memory_rate;
     /* Of experts each has a matmul, and casts, of its own; heads of attention have one together. */
-    double launches = product.is_low ? product.batch : 1.0;
+    bool is_fused = product.is_input_ready || product.is_output_ready;
+    double launches = product.is_low && !is_fused ? product.batch : 1.0;
 
     if (product.m <= 0.0 || product.n <= 0.0 || product.k <= 0.0 || product.batch <= 0.0)
         return;
@@ -244,7 +245,7 @@ void plan_add_product(const struct plan_context *context, struct plan_pass *pass
     pass->device += fmax(computing, streaming) + KERNEL_SECONDS;
     pass->kernels += launches;
     /* An operand is read in 16 bits and written in 8, and its scale found before. */
-    if (product.is_low && context->peak > context->peak_16)
+    if (product.is_low && !product.is_input_ready && context->peak > context->peak_16)
         plan_add_stream(context, pass, CAST_BYTES * product.batch * product.m * product.k,
                         CAST_KERNELS * launches);
 }
@@ -258,6 +259,8 @@ void plan_add_backward(const struct plan_context *context, struct plan_pass *pas
 
     of_input.n = product.k;
     of_input.k = product.n;
+    of_input.is_input_ready = product.is_output_ready;
+    of_input.is_output_ready = product.is_input_ready;
     of_weight.m = product.k;
     of_weight.k = product.m;
     plan_add_product(context, pass, of_input);

@@ -7,7 +7,7 @@
 /* What a generation of devices reaches of what it could: a few constants, in plan_rate_list.def
  * with their sources. */
 struct plan_rates {
-    const char *architecture; /* of struct device_peak; NULL: all others */
+    const char *architecture; /* or the name of struct device_peak; NULL: all others */
     double matrix;            /* share of the peak that a large matrix product reaches */
     double matrix_8;          /* the same in 8 or 4 bits */
     double memory;            /* share of the memory's bandwidth that streaming reaches */
@@ -53,13 +53,16 @@ struct plan_pass {
 };
 
 /* `batch` products of m x k by k x n. `is_low`: in the setting's precision rather than in 16 bits.
- */
+ * Where a fused kernel hands on its result already cast, the input is ready, or backward the
+ * gradient of the output; all of the batch is one kernel then. */
 struct plan_product {
     double m;
     double n;
     double k;
     double batch;
     bool is_low;
+    bool is_input_ready;
+    bool is_output_ready;
 };
 
 /* One product with 2 m n k FLOPs, all of use. */
