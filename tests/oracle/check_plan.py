@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,8 +31,8 @@ VTRAIN = SHARED / "reference" / "vtrain"
 LIMITS = {
     "vTrain, single node": (0.078, 0.056),
     "vTrain, multi node": (0.076, 0.030),
-    "published runs together": (0.088, 0.062),
-    "of those, no constant was chosen on": (0.113, 0.077),
+    "published runs together": (0.085, 0.061),
+    "of those, no constant was chosen on": (0.106, 0.076),
 }
 
 # Start of a device's name in the table -> how flopledger calls it.
@@ -83,10 +84,11 @@ RECIPES = [
     ("", "", "25.09", "27", "", ["--gradient-bytes=2"]),
     ("Qwen3_235B", "H100", "25.11", "27", "", ["--overlap-ep"]),
     ("Qwen3_235B", "B200", "25.11", "26.02", "", ["--overlap-ep"]),
-    ("Qwen3_235B", "GB300 GB200", "26.06", "27", "mxfp8", ["--overlap-ep"]),
+    ("Qwen3_235B", "GB300 GB200", "26.06", "27", "mxfp8", ["--overlap-ep", "--fused-experts"]),
     ("Qwen3_30B", "H100", "25.11", "26.04", "", ["--overlap-ep"]),
-    ("Qwen3_30B", "GB300 GB200", "26.06", "27", "mxfp8", ["--overlap-ep"]),
-    ("DeepSeekV3", "GB300 GB200 B200", "26.06", "27", "mxfp8", ["--overlap-ep"]),
+    ("Qwen3_30B", "GB300 GB200", "26.06", "27", "mxfp8", ["--overlap-ep", "--fused-experts"]),
+    ("DeepSeekV3", "GB300 GB200", "26.06", "27", "mxfp8", ["--overlap-ep", "--fused-experts"]),
+    ("DeepSeekV3", "B200", "26.06", "27", "mxfp8", ["--overlap-ep"]),
     ("GPT OSS", "GB300 GB200", "26.06", "27", "mxfp8", ["--overlap-ep"]),
     ("GPT OSS", "", "26.06", "27", "mxfp8", ["--fused-experts"]),
     ("GPT OSS", "GB200", "26.04", "27", "bf16", ["--overlap-ep", "--dispatcher=alltoall"]),
@@ -99,6 +101,8 @@ DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "plan.md"
 HALVED_IN = 8
 # By how much repeats of one configuration differ: nearer times have no order.
 NOISE = 0.056
+# An error that is a cause of its own.
+FAR = 0.15
 TOGETHER = "published runs together"
 UNSEEN = "of those, no constant was chosen on"
 
@@ -353,6 +357,23 @@ def decode_errors(program: Path, folder: Path) -> dict[str, list[str]]:
     return errors
 
 
+def exchange_errors(program: Path, runs: list[Run], folder: Path) -> list[str]:
+    """In %, of Qwen3 30B on 16 H100 in bf16 with EP 16 and HybridEP, without and with the exchange hidden: steps 5 to 20
+    and 41 to 50 in Megatron-Bridge's notes on that overlap (skills/nemo-mbridge-perf-moe-comm-overlap).
+    """
+    config = next(run.config for run in runs if "qwen3-30b" in run.name)
+    options = [
+        *("--device=H100 SXM", "--devices=16", "--seq=4096", "--global-batch=1024", "--dtype=bf16"),
+        *("--micro-batch=1", "--ep=16", "--zero=1", "--gradient-bytes=2", "--overlap-gather"),
+    ]
+    errors = []
+    for more, measured in (([], 24.7138), (["--overlap-ep"], 20.992)):
+        run = Run("", "qwen3-30b noted", config, options + more, measured)
+        plan_as_said(program, run, folder)
+        errors.append(f"{100 * run.error:+.1f}")
+    return errors
+
+
 def by_configuration(runs: list[Run]) -> list[Run]:
     """Repeats of one configuration count once, with their median time."""
     groups: dict[str, list[Run]] = defaultdict(list)
@@ -400,16 +421,18 @@ def software_of(run: Run) -> str:
     return "before" if parts[0] == "bloom" and "-".join(parts[1:3]) < "02-25" else ""
 
 
-def order_of_layouts(runs: list[Run], noise: float = 0.0) -> tuple[int, int]:
-    """Pairs of layouts of one model, batch and number of devices, that the plan has in the same order, and in another;
-    with `noise` those whose times differ by more, of the same software."""
-    same = other = 0
+def order_of_layouts(runs: list[Run], noise: float = 0.0) -> tuple[int, int, int]:
+    """Pairs of layouts of one model, batch and number of devices, of one software, that differ by more than `noise`:
+    how many the plan has in the same order and in another, and in how many of those it is a run of FAR off. Megatron
+    pads the vocabulary to a multiple of TP, which makes no other model."""
+    same = other = far = 0
     groups: dict[str, list[Run]] = defaultdict(list)
     layout = ("--tp", "--pp", "--vp", "--cp", "--ep", "--micro", "--zero", "--recompute")
     for run in runs:
         rest = [option for option in run.options if not option.startswith(layout)]
-        software = software_of(run) if noise > 0 else ""
-        groups["|".join([run.source, run.config, software, *rest])].append(run)
+        sizes = sorted((key, value) for key, value in json.loads(run.config).items())
+        model = str([size for size in sizes if size[0] != "vocab_size"])
+        groups["|".join([run.source, model, software_of(run), *rest])].append(run)
     for group in groups.values():
         for i, one in enumerate(group):
             for two in group[:i]:
@@ -417,7 +440,8 @@ def order_of_layouts(runs: list[Run], noise: float = 0.0) -> tuple[int, int]:
                 if max(one.measured, two.measured) > (1 + noise) * min(one.measured, two.measured):
                     same += product > 0
                     other += product < 0
-    return same, other
+                    far += product < 0 and max(abs(one.error), abs(two.error)) > FAR
+    return same, other, far
 
 
 def follows(run: Run, one: Run, share: float = 1.0) -> float:
@@ -446,16 +470,21 @@ def doublings(one: dict[str, float], other: dict[str, float]) -> float:
     return sum(abs(one.get(key, 0) - other.get(key, 0)) for key in one | other)
 
 
-def calibrated(runs: list[Run]) -> list[float]:
+def calibrated(runs: list[Run], by_whole: bool = False) -> list[float]:
     """Errors where one run of the source, each in turn, tells by how much all its plans are off: the less the farther
-    it is."""
+    it is, or by its whole ratio."""
     sizes = [sizes_of(run) for run in runs]
     return [
-        follows(run, one, 0.5 ** (doublings(sizes[i], sizes[j]) / HALVED_IN))
+        follows(run, one, 1.0 if by_whole else 0.5 ** (doublings(sizes[i], sizes[j]) / HALVED_IN))
         for j, one in enumerate(runs)
         for i, run in enumerate(runs)
         if i != j
     ]
+
+
+def uncalibrated(runs: list[Run]) -> list[float]:
+    """The same runs as often."""
+    return [abs(run.error) for run in runs for _ in runs[1:]]
 
 
 def calibrated_by_nearest(runs: list[Run]) -> list[float]:
@@ -478,21 +507,46 @@ def table_of_sources(tables: dict[str, list[Run]]) -> str:
     return "\n".join(lines + [report(source, those) for source, those in tables.items()]) + "\n"
 
 
+def of_one_software(runs: list[Run]) -> list[list[Run]]:
+    """What may tell of one another: runs of BLOOM's page on one side of the day on which its machine became faster."""
+    by_software: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        is_bloom = run.source.startswith("bigscience")
+        by_software[software_of(run) if is_bloom else ""].append(run)
+    return [those for those in by_software.values() if len(those) > 2]
+
+
 def calibrated_by_source(
-    tables: dict[str, list[Run]], by_nearest: bool = False
+    tables: dict[str, list[Run]], errors_of: Callable[[list[Run]], list[float]]
 ) -> dict[str, list[float]]:
     """Of each published source with more than two runs."""
     errors: dict[str, list[float]] = defaultdict(list)
     for source, those in tables.items():
-        if len(those) > 2 and source not in (TOGETHER, UNSEEN) and not source.startswith("vTrain"):
-            errors[source.split(",")[0].split("/")[-1]] += (
-                calibrated_by_nearest(those) if by_nearest else calibrated(those)
-            )
+        if source not in (TOGETHER, UNSEEN) and not source.startswith("vTrain"):
+            for alike in of_one_software(those):
+                errors[source.split(",")[0].split("/")[-1]] += errors_of(alike)
     return errors
+
+
+def middle_of(by_source: dict[str, list[float]]) -> float:
+    return median([one for errors in by_source.values() for one in errors])
 
 
 def goal(text: str, reached: float, limit: float, figure: str) -> str:
     return f"| {text} | {figure}{'' if reached <= limit else ': missed'} |"
+
+
+def row_of_order(name: str, runs: list[Run]) -> str:
+    same, other, far = order_of_layouts(runs)
+    order, pairs = kendall(same, other)
+    apart, fewer = kendall(*order_of_layouts(runs, NOISE)[:2])
+    return goal(
+        f"order of layouts, Kendall's tau 0.8: {name}",
+        -order,
+        -0.8,
+        f"{order:.3f} of {pairs} pairs; {apart:.3f} of the {fewer} that differ by more than {100 * NOISE:.1f} %, as "
+        f"repeats do; {far} of the {other} inverted have a run that is more than {100 * FAR:.0f} % off",
+    )
 
 
 def table_of_goals(
@@ -514,31 +568,22 @@ def table_of_goals(
         errors = [of([abs(run.error) for run in tables[name]]) for name in (TOGETHER, UNSEEN)]
         figure = f"{100 * errors[0]:.1f} % of all, {100 * errors[1]:.1f} % of those that no constant was chosen on"
         rows.append(goal(f"published runs: {text}", errors[0], limit, figure))
-    for text, by_nearest in (("any other of its source", False), ("the nearest of them", True)):
-        by_source = calibrated_by_source(tables, by_nearest)
-        error = median([one for errors in by_source.values() for one in errors])
+    for text, errors_of in (
+        ("any other of its source", calibrated),
+        ("the nearest of them", calibrated_by_nearest),
+    ):
+        by_source = calibrated_by_source(tables, errors_of)
         each = ", ".join(f"{name} {100 * median(errors):.1f}" for name, errors in by_source.items())
+        figure = f"{100 * middle_of(by_source):.1f} % of published runs ({each})"
+        if errors_of is calibrated:
+            whole = middle_of(calibrated_by_source(tables, lambda runs: calibrated(runs, True)))
+            plain = middle_of(calibrated_by_source(tables, uncalibrated))
+            figure += f"; by the whole ratio {100 * whole:.1f}, by none {100 * plain:.1f} %"
         rows.append(
-            goal(
-                f"calibrated by one run, {text}: 5 % median",
-                error,
-                0.05,
-                f"{100 * error:.1f} % of published runs ({each})",
-            )
+            goal(f"calibrated by one run, {text}: 5 % median", middle_of(by_source), 0.05, figure)
         )
     for name in ("vTrain, single node", "vTrain, multi node", TOGETHER):
-        those = tables[name] if name == TOGETHER else sources[name]
-        order, pairs = kendall(*order_of_layouts(those))
-        apart, fewer = kendall(*order_of_layouts(those, NOISE))
-        rows.append(
-            goal(
-                f"order of layouts, Kendall's tau 0.8: {name}",
-                -order,
-                -0.8,
-                f"{order:.3f} of {pairs} pairs; {apart:.3f} of the {fewer} of one software that differ by more than "
-                f"{100 * NOISE:.1f} %, as repeats do",
-            )
-        )
+        rows.append(row_of_order(name, tables[name] if name == TOGETHER else sources[name]))
     rows.append(
         goal("what ran is never called out of memory", len(full), 0, f"{len(full)} of them")
     )
@@ -576,6 +621,7 @@ def main() -> None:
             (Path(folder) / f"{abs(hash(run.config))}.json").write_text(run.config)
         list(pool.map(lambda run: plan(program, run, Path(folder)), runs))
         decode = decode_errors(program, Path(folder))
+        exchange = exchange_errors(program, runs, Path(folder))
     done = [run for run in runs if not run.problem]
     refused = [run for run in runs if run.problem]
     full = [run for run in done if run.fits == "no"]
@@ -599,17 +645,19 @@ def main() -> None:
         outcome.check(mean(errors) <= most, f"{source}: mean error {mean(errors):.3f}")
         outcome.check(median(errors) <= middle, f"{source}: median error {median(errors):.3f}")
     outcome.check(
-        ninety([abs(run.error) for run in tables[TOGETHER]]) <= 0.195, "published runs: p90"
+        ninety([abs(run.error) for run in tables[TOGETHER]]) <= 0.188, "published runs: p90"
+    )
+    outcome.check(
+        middle_of(calibrated_by_source(tables, calibrated)) <= 0.05, "calibrated by any other run"
     )
     outcome.check(len(refused) <= 1, f"refused: {[run.name + run.problem for run in refused[:5]]}")
     outcome.check(not full, f"ran, but out of memory by plan: {[run.name for run in full]}")
     made = [table_of_sources(tables), table_of_goals(sources, tables, full)]
-    for model, errors in decode.items():
-        sentence = f"{model} on {', '.join(errors)} %"
+    sentences = [f"{model} on {', '.join(errors)} %" for model, errors in decode.items()]
+    sentences.append(f"The plan is {exchange[0]} and {exchange[1]} % off")
+    for sentence in sentences:
         document = " ".join(DOCUMENT.read_text(encoding="utf-8").split())
-        outcome.check(
-            sentence in document, f"{DOCUMENT.name} lacks what one request takes: {sentence}"
-        )
+        outcome.check(sentence in document, f"{DOCUMENT.name} lacks: {sentence}")
     outcome.check(len(decode) == 2, f"gpt-fast's rows: {dict(decode)}")
     for word in sys.argv:
         if word == "--write":
@@ -625,6 +673,8 @@ def main() -> None:
         print("\n".join(made))
         for text, count in sorted(lacking.items()):
             print(f"not compared: {count}: {text}")
+        for run in sorted(tables[TOGETHER], key=lambda run: -abs(run.error))[:40]:
+            print(f"{100 * run.error:+.1f} % {run.name}, {run.source.split(', ')[-1]}")
         shares = sorted(run.measured / run.planned for run in tables[TOGETHER])
         print(
             "measured by planned, p10 p90:", shares[len(shares) // 10], shares[-len(shares) // 10]
