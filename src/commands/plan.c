@@ -55,7 +55,7 @@ static const struct option plan_options[] = {
                 "the model's config.json, as Hugging Face writes it"),
     TEXT_OPTION("from", FIELD(recording), "TRACE",
                 "plan from a recorded run (a trace or a capture): with --batch, --seq, --device, "
-                "--devices, --tp or --pp as what shall be another"),
+                "--devices, --tp or --pp (with --vp and --global-batch) as what shall be another"),
     PARSED_OPTION(
         "batch", FIELD(request), "N|FACTORx", batch_change,
         "with --from: samples of a device in a pass of the model, or how many times as many "
@@ -207,14 +207,16 @@ static const char *plan_option_not_read(const struct bytes *asked, const char *c
 static bool plan_a_recording(struct plan_settings *settings, const struct bytes *asked,
                              struct error *error)
 {
-    static const char *const read[] = {"from",    "model", "batch", "seq", "device",
-                                       "devices", "tp",    "pp",    NULL};
+    static const char *const read[] = {"from",   "model",        "batch", "seq",
+                                       "device", "devices",      "tp",    "pp",
+                                       "vp",     "global-batch", NULL};
     const char *of_model = plan_option_not_read(asked, read);
 
     if (of_model)
         return error_set(error, ERROR_USAGE,
                          "--%s plans a model by its config.json, not a recording: leave --from "
-                         "out, or change --batch, --seq, --device, --devices, --tp or --pp",
+                         "out, or change --batch, --seq, --device, --devices, --tp, --pp, --vp or "
+                         "--global-batch",
                          of_model);
     return check_output(&settings->page,
                         &(struct output_inputs){

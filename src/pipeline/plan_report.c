@@ -299,6 +299,8 @@ bool print_plan_of_recording(const struct plan_wanted *wanted, const struct page
     request.devices = wanted->model.devices;
     request.tensor = wanted->model.tensor;
     request.pipeline = wanted->model.pipeline;
+    request.chunks = wanted->chunks;
+    request.step_batch = wanted->model.batch;
     if (wanted->model.device) {
         request.device = find_device_peak(wanted->model.device, NULL, &match);
         if (!request.device)

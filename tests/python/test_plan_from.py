@@ -107,11 +107,20 @@ class PlannedCase(unittest.TestCase):
             rows = {
                 row["account_key"]: row for row in told["plan_ledger"]["tables"]["accounts"]["rows"]
             }
-            one, two = (self.accounts_of_model(model, size) for size in (1, 2))
+            one, two = (
+                self.accounts_of_model("gpt2", f"--devices={size}", f"--tp={size}")
+                for size in (1, 2)
+            )
             matrix = ("useful", "below_peak_rate", "tiles", "attention")
-            for part, keys in (("matrix", matrix), ("optimizer", ("optimizer",))):
-                by_plans = sum(two[key] for key in keys) / sum(one[key] for key in keys)
-                self.assertAlmostEqual(rows[part]["factor"], by_plans, delta=0.01)
+            by_plans = sum(two[key] for key in matrix) / sum(one[key] for key in matrix)
+            self.assertAlmostEqual(rows["matrix"]["factor"], by_plans, delta=0.01)
+            self.assertAlmostEqual(rows["optimizer"]["factor"], 0.5, delta=0.01)
+            shared = told["plan"]["numbers"]
+            self.assertAlmostEqual(
+                shared["tokens_per_second_per_device"]["value"] * shared["step_time"]["value"],
+                1e9 * 4 * 1024 / 2,
+                delta=1e9,
+            )
             seen = rows["communication"]["time"]
             self.assertAlmostEqual(seen / two["exposed_tensor"], 1.0, delta=0.01)
             replicas = planned(trace, "--tp=1", "--devices=8", "--model", model)
@@ -127,6 +136,50 @@ class PlannedCase(unittest.TestCase):
             write_trained(trace, 4, 1024, has_optimizer=False)
             self.refuses(trace, "no training", "gpt2", "no optimizer")
 
+    def test_a_pipeline_is_of_the_passes_as_they_were_measured(self) -> None:
+        model = str(ROOT / "tests/models/gpt2.json")
+        with tempfile.TemporaryDirectory() as name:
+            trace = Path(name) / "trained.json"
+            write_trained(trace, 4, 1024)
+            for stages, chunks, passes in ((2, 1, 1), (4, 1, 8), (4, 1, 64), (4, 3, 8), (3, 2, 9)):
+                sizes = ("--model", model, f"--pp={stages}", f"--vp={chunks}")
+                told = planned(trace, *sizes, f"--global-batch={4 * passes}")
+                numbers = told["plan"]["numbers"]
+                rows = {
+                    row["account_key"]: row
+                    for row in told["plan_ledger"]["tables"]["accounts"]["rows"]
+                }
+                what = (stages, chunks, passes)
+                total = sum(row["time"] for row in rows.values())
+                self.assertLess(abs(total - numbers["step_time"]["value"]), 10, what)
+                # each device has its share of the layers' measured work, once a pass
+                self.assertAlmostEqual(rows["matrix"]["factor"], passes / stages, delta=0.01)
+                by_work = rows["pipeline_bubble"]["time"] / (
+                    rows["matrix"]["time"] + rows["other_compute"]["time"] + rows["rest"]["time"]
+                )
+                # at least what fills and empties it; more where the logits' stage is the fullest
+                self.assertGreater(by_work, 0.99 * (stages - 1) / passes / chunks, what)
+                self.assertAlmostEqual(by_work, self.bubble_of_model(*what), delta=0.01, msg=what)
+            self.assertIn("fewer micro-batches than stages", self.text(trace, model, "--pp=4"))
+            self.refuses(trace, "batch", "gpt2", "nearest that fits is 32", "--pp=4", *self.batch(30))
+            self.refuses(trace, "--vp", "gpt2", "-batch that fits is 16", "--pp=4", "--vp=3")
+            self.refuses(trace, "no layout", "gpt2", "give --tp or --pp", *self.batch(32))
+
+    def batch(self, samples: int) -> tuple[str, ...]:
+        return (f"--global-batch={samples}",)
+
+    def text(self, trace: Path, model: str, *sizes: str) -> str:
+        words = [str(PROGRAM), "plan", "--from", str(trace), "--model", model, *sizes]
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+    def bubble_of_model(self, stages: int, chunks: int, passes: int) -> float:
+        sizes = (f"--pp={stages}", f"--vp={chunks}")
+        batch = (f"--devices={stages}", f"--global-batch={4 * passes}")
+        accounts = self.accounts_of_model("gpt2", *sizes, *batch)
+        once = ("optimizer", "exposed_stages", "exposed_gradients", "pipeline_bubble")
+        work = sum(time for key, time in accounts.items() if key not in once)
+        return accounts["pipeline_bubble"] / work
+
     def refuses(self, trace: Path, why: str, model: str, words: str, *sizes: str) -> None:
         done = subprocess.run(
             [
@@ -140,12 +193,12 @@ class PlannedCase(unittest.TestCase):
         self.assertEqual(done.returncode, 2, why)
         self.assertIn(words, done.stderr, why)
 
-    def accounts_of_model(self, model: str, size: int) -> dict[str, float]:
+    def accounts_of_model(self, model: str, *sizes: str) -> dict[str, float]:
         done = subprocess.run(
             [
-                *(str(PROGRAM), "plan", "--json", "--model", model, "--device=H100 SXM"),
-                *("--seq=1024", "--global-batch=4", "--micro-batch=4"),
-                *(f"--devices={size}", f"--tp={size}"),
+                *(str(PROGRAM), "plan", "--json", "--model"),
+                *(str(ROOT / f"tests/models/{model}.json"), "--device=H100 SXM"),
+                *("--seq=1024", "--global-batch=4", "--micro-batch=4", *sizes),
             ],
             capture_output=True,
             text=True,

@@ -97,6 +97,7 @@ struct plan_outcome {
     double peak;           /* FLOP/s of a device */
     double tokens;         /* of a step, all devices */
     double devices;
+    double optimizer_bytes; /* that the optimizer reads and writes, of a device */
     struct plan_memory memory;
 };
 

@@ -79,9 +79,9 @@ static bool plan_check_batch(const struct plan_setting *setting, const struct pl
     if (layout->chunks > 1 && batches % layout->pipeline != 0)
         return error_set(
             error, ERROR_USAGE,
-            "--vp interleaves %lld micro-batches, which the %lld stages do not "
+            "--vp interleaves %lld micro-batch%s, which the %lld stages do not "
             "divide; the nearest --global-batch that fits is %lld",
-            (long long)batches, (long long)layout->pipeline,
+            (long long)batches, batches == 1 ? "" : "es", (long long)layout->pipeline,
             (long long)plan_nearest_multiple(layout->pipeline * at_once, setting->batch));
     return true;
 }

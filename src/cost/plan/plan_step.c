@@ -151,7 +151,7 @@ static void plan_add_gradients(const struct plan_context *context, struct plan_p
 
 /* An optimizer's step is bound by memory: bytes of the parameters that a device holds, with
  * their states. ZeRO 1 and on share them out; experts over their own replicas. */
-static void plan_add_optimizer(const struct plan_context *context, struct plan_pass *step)
+static double plan_optimizer_bytes(const struct plan_context *context)
 {
     const struct plan_layout *layout = context->layout;
     struct plan_group dense = plan_shards(context, plan_replicas(layout));
@@ -160,8 +160,7 @@ static void plan_add_optimizer(const struct plan_context *context, struct plan_p
         plan_local_parameters(context, false) / (layout->zero >= 1 ? (double)dense.size : 1.0) +
         plan_local_parameters(context, true) / (layout->zero >= 1 ? (double)experts.size : 1.0);
 
-    plan_pass_charge(step, PLAN_OPTIMIZER,
-                     STEP_SECONDS + OPTIMIZER_BYTES * parameters / context->memory_rate);
+    return OPTIMIZER_BYTES * parameters;
 }
 
 /* Each micro-batch waits twice for its neighbors: forward for its input, backward for its gradient.
@@ -259,7 +258,9 @@ struct plan_outcome plan_step(const struct plan_setting *setting, const struct p
     plan_pass_add(&step, &all_ends, batches / (double)layout->pipeline);
     plan_add_bubble(&context, &step, batches, &all_layers, &all_ends);
     plan_add_gradients(&context, &step, &layers);
-    plan_add_optimizer(&context, &step);
+    outcome.optimizer_bytes = plan_optimizer_bytes(&context);
+    plan_pass_charge(&step, PLAN_OPTIMIZER,
+                     STEP_SECONDS + outcome.optimizer_bytes / context.memory_rate);
     plan_calibrate(&step, setting->calibration);
     for (int i = 0; i < PLAN_ACCOUNT_COUNT; i++)
         outcome.accounts[i] = step.accounts[i];

@@ -6,6 +6,7 @@
 #include "base/core/attributes.h"
 #include "base/core/error.h"
 #include "cost/devices/device_peak.h"
+#include "cost/plan/plan.h"
 #include "cost/plan/scaled_shapes.h"
 #include "sections/analysis.h"
 
@@ -18,8 +19,10 @@ struct scaled_request {
     int64_t batch;       /* samples of a pass on one device */
     int64_t sequence;
     int64_t devices;
-    int64_t tensor;   /* of a device of the table, and a model whose config is known */
-    int64_t pipeline; /* likewise */
+    int64_t tensor;     /* of a device of the table, and a model whose config is known */
+    int64_t pipeline;   /* likewise */
+    int64_t chunks;     /* with `pipeline`: virtual stages of a device */
+    int64_t step_batch; /* with `tensor` or `pipeline`: samples of a step, of all devices */
     const struct device_peak *device;
     const struct architecture *model; /* NULL: what the capture says */
 };
@@ -38,7 +41,8 @@ enum scaled_part {
     SCALED_OPTIMIZER,
     SCALED_COMMUNICATION,
     SCALED_COPIES,
-    SCALED_REST, /* of the step: idle, Python; less what runs at the same time */
+    SCALED_BUBBLE, /* of a pipeline that is asked for */
+    SCALED_REST,   /* of the step: idle, Python; less what runs at the same time */
     SCALED_PART_COUNT,
 };
 
@@ -54,12 +58,30 @@ struct scaled_steps {
     double samples; /* likewise */
     double before_ns[SCALED_PART_COUNT];
     double after_ns[SCALED_PART_COUNT];
-    double unshaped_ns;   /* kernels of which no shapes are known: taken as not scaled */
-    double fixed_ns;      /* CPU: of each operator, taken as not scaled */
-    double added_ns;      /* exposed collectives and bubble that the recorded layout has not */
-    bool is_of_processor; /* nothing ran on a device */
-    bool is_ambiguous;    /* weights have sizes that are those of samples or tokens, too */
+    double unshaped_ns;        /* kernels of which no shapes are known: taken as not scaled */
+    double fixed_ns;           /* CPU: of each operator, taken as not scaled */
+    struct plan_layout layout; /* asked for by `tensor` or `pipeline`; all 0: as recorded */
+    int64_t layout_passes;     /* of it: micro-batches of a replica in a step */
+    bool is_of_processor;      /* nothing ran on a device */
+    bool is_ambiguous;         /* weights have sizes that are those of samples or tokens, too */
 };
+
+/* What another layout makes of a recorded step. */
+struct scaled_layout {
+    double factors[SCALED_PART_COUNT]; /* of a pass, and of what a step takes once; 1: as before */
+    double passes;                     /* of a step, by those recorded */
+    double added_ns;                   /* communication that is seen, and was not before */
+    double work_added_ns;              /* that of it which belongs to the passes */
+    double bubble;                     /* by the work of a device */
+};
+
+/* The layout that is asked for, which `steps` keeps; ERROR_USAGE. */
+MUST_USE bool find_scaled_layout(struct scaled_layout *layout, const struct analysis_input *input,
+                                 const struct scaled_request *request, struct scaled_steps *steps,
+                                 struct error *error);
+/* Times in `steps` are those of a mean step: they become those of the layout. */
+void lay_out_scaled_steps(struct scaled_steps *steps, const struct scaled_layout *layout,
+                          double exposed_ns);
 
 /* ERROR_USAGE, ERROR_NO_DATA: what the recording does not tell, and what would. */
 MUST_USE bool scale_steps(struct scaled_steps *steps, const struct analysis_input *input,

@@ -14,6 +14,7 @@ static const struct {
     [SCALED_OPTIMIZER] = {"optimizer", "optimizer"},
     [SCALED_COMMUNICATION] = {"communication", "communication"},
     [SCALED_COPIES] = {"copies", "copies"},
+    [SCALED_BUBBLE] = {"pipeline_bubble", "pipeline bubble"},
     [SCALED_REST] = {"rest", "rest of the step"},
 };
 
@@ -47,9 +48,21 @@ static void scaled_add_changes(struct results *results, struct section *section,
                value_text(request->device ? request->device->name : device));
     if (request->device)
         scaled_add(results, section, "recorded_device", "recorded on", value_text(device));
-    if (steps->recorded_devices > 0)
+    if (steps->layout.pipeline > 0)
+        scaled_add(results, section, "devices", "devices",
+                   value_count(plan_devices(&steps->layout)));
+    else if (steps->recorded_devices > 0)
         scaled_add(results, section, "devices", "devices",
                    value_count(request->devices > 0 ? request->devices : steps->recorded_devices));
+    if (steps->layout.pipeline > 0)
+        scaled_add(results, section, "layout", "layout",
+                   value_text(results_format(
+                       results,
+                       "tensor %lld, pipeline %lld (virtual %lld), data %lld; "
+                       "micro-batches of a step: %lld",
+                       (long long)steps->layout.tensor, (long long)steps->layout.pipeline,
+                       (long long)steps->layout.chunks, (long long)steps->layout.data,
+                       (long long)steps->layout_passes)));
     scaled_add(results, section, "pass", "a pass of a device",
                value_text(scaled_pass_text(results, &steps->change.to)));
     scaled_add(results, section, "recorded_pass", "as recorded",
@@ -74,6 +87,12 @@ static void scaled_warn(struct results *results, struct section *section,
             results, section, "a size of the weights is that of samples or tokens, too",
             "what belongs to weights may be scaled as if it were activations",
             "record with a batch and a sequence whose sizes are those of no weight");
+    if (steps->layout_passes < steps->layout.pipeline)
+        section_add_warning(
+            results, section, "the pipeline has fewer micro-batches than stages",
+            results_format(results, "%lld for %lld: stages wait for most of the step",
+                           (long long)steps->layout_passes, (long long)steps->layout.pipeline),
+            "--global-batch with the samples of a step, of all devices");
     if (steps->unshaped_ns > UNSHAPED_SHARE * steps->recorded_ns)
         section_add_warning(
             results, section, "kernels without shapes are planned as recorded",

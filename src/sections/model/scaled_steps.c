@@ -13,202 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- another layout ---- */
-
-struct scaled_layout {
-    double factors[SCALED_PART_COUNT]; /* 1: as before */
-    double added_ns;                   /* exposed collectives and bubble that are new */
-};
-
-/* Accounts of a plan that a part of a recorded step stands for. */
-static const enum plan_account layout_matrix[] = {PLAN_USEFUL, PLAN_RATE, PLAN_TILES,
-                                                  PLAN_ATTENTION, PLAN_RECOMPUTE};
-static const enum plan_account layout_other[] = {PLAN_MEMORY};
-static const enum plan_account layout_optimizer[] = {PLAN_OPTIMIZER};
-static const enum plan_account layout_gradients[] = {PLAN_GRADIENTS, PLAN_SHARDS};
-/* What comes with a layout: its time is added, or taken away. */
-static const enum plan_account layout_added[] = {PLAN_TENSOR, PLAN_CONTEXT, PLAN_EXPERT,
-                                                 PLAN_STAGES, PLAN_BUBBLE};
-
-static const struct {
-    enum scaled_part part;
-    const enum plan_account *accounts;
-    size_t count;
-} layout_parts[] = {
-#define LAYOUT_PART(part, accounts)                            \
-    {                                                          \
-        part, accounts, sizeof(accounts) / sizeof(accounts)[0] \
-    }
-    LAYOUT_PART(SCALED_MATRIX, layout_matrix),
-    LAYOUT_PART(SCALED_OTHER, layout_other),
-    LAYOUT_PART(SCALED_OPTIMIZER, layout_optimizer),
-    LAYOUT_PART(SCALED_COMMUNICATION, layout_gradients),
-#undef LAYOUT_PART
-};
-
-static double layout_sum(const struct plan_outcome *outcome, const enum plan_account *accounts,
-                         size_t count)
-{
-    double seconds = 0.0;
-
-    for (size_t i = 0; i < count; i++)
-        seconds += outcome->accounts[accounts[i]];
-    return seconds;
-}
-
-static int64_t layout_at_least_one(int64_t number)
-{
-    return number > 0 ? number : 1;
-}
-
-/* The recording tells devices and tensor parallelism; what it does not tell is 1. */
-static struct plan_layout layout_recorded(const struct analysis_input *input,
-                                          const struct scaled_steps *steps)
-{
-    int64_t devices = layout_at_least_one(steps->recorded_devices);
-    int64_t tensor = layout_at_least_one(input->description->tensor_size);
-
-    return (struct plan_layout){.tensor = tensor,
-                                .pipeline = 1,
-                                .chunks = 1,
-                                .context = 1,
-                                .expert = 1,
-                                .data = layout_at_least_one(devices / tensor),
-                                .micro = steps->change.to.samples,
-                                .recompute = RECOMPUTE_NONE};
-}
-
-/* Passes of a device in a step stay as they are: the batch follows the replicas. */
-static struct plan_outcome layout_plan(struct plan_setting setting,
-                                       const struct plan_layout *layout, int64_t passes)
-{
-    setting.batch = layout->data * layout->micro * passes;
-    return plan_step(&setting, layout);
-}
-
-static int64_t layout_passes(const struct analysis_input *input)
-{
-    const struct described_step *step =
-        describe_ledger_step(input->description, input->ledger, &input->ledger->steps[0]);
-
-    return step ? layout_at_least_one(step->micro_batches) : 1;
-}
-
-/* What is not asked for stays as recorded; data parallelism takes the devices that are left. */
-static bool layout_set(struct plan_setting *setting, struct plan_layout *to,
-                       const struct scaled_request *request, const struct scaled_steps *steps,
-                       struct error *error)
-{
-    int64_t devices = request->devices > 0 ? request->devices : steps->recorded_devices;
-    int64_t of_replica;
-
-    if (request->tensor > 0)
-        to->tensor = request->tensor;
-    if (request->pipeline > 0)
-        to->pipeline = request->pipeline;
-    of_replica = to->tensor * to->pipeline;
-    devices = devices > 0 ? devices : of_replica;
-    if (!plan_check_model(setting, to, error) || !plan_check_devices(to, devices, false, error))
-        return false;
-    to->data = devices / of_replica;
-    setting->batch = to->data * to->micro;
-    return plan_check(setting, to, error);
-}
-
-/* Recorded collectives are of the recorded layout only: those of another have to be planned,
- * which needs the model's sizes and the links' rates. */
-static bool layout_needs(const struct analysis_input *input, const struct scaled_request *request,
-                         const struct scaled_steps *steps, struct error *error)
-{
-    if (!request->model && !input->description->architecture)
-        return error_set(error, ERROR_USAGE,
-                         "%s needs the model's sizes, which this recording does not tell: give "
-                         "--model config.json, too",
-                         request->tensor > 0 ? "--tp" : "--pp");
-    if (!steps->recorded_device)
-        return error_set(error, ERROR_USAGE,
-                         "%s needs a recording of a device that the table knows, for the rates of "
-                         "its links: leave it out",
-                         request->tensor > 0 ? "--tp" : "--pp");
-    if (steps->change.to.samples <= 0 || steps->change.to.sequence <= 0)
-        return error_set(error, ERROR_USAGE,
-                         "%s needs the samples of a pass and their tokens, which this recording "
-                         "does not tell: record it with 'flopledger run'",
-                         request->tensor > 0 ? "--tp" : "--pp");
-    return true;
-}
-
-/* Two plans of another model would change the recording by what it never had: FLOPs that differ by
- * more than a half tell, where all of the recorded ones are known. */
-static bool layout_is_of_model(const struct analysis_input *input, const struct scaled_steps *steps,
-                               const struct plan_outcome *planned, struct error *error)
-{
-    const struct pass_change *change = &steps->change;
-    double tokens = (double)(change->from.samples * change->from.sequence) /
-                    (double)(change->to.samples * change->to.sequence);
-    double of_model = planned->hardware_flops / planned->devices * tokens;
-    double recorded = input->efficiency->total.window_flops / (double)input->ledger->step_count;
-
-    if (!efficiency_has_model(input->efficiency) || efficiency_is_least(input->efficiency) ||
-        fabs(log2(of_model / recorded)) < 1.0)
-        return true;
-    return error_set(error, ERROR_USAGE,
-                     "a training step of the model has %.3g FLOPs on a device, and a recorded one "
-                     "%.3g: give the config.json of the model that was trained, as --model",
-                     of_model, recorded);
-}
-
-/* Two plans are made, of the old layout and of the new one; only their ratio, part by part,
- * scales what was measured, so a plan's common error cancels. What a layout adds has no
- * measured time and is added as planned. */
-static bool find_scaled_layout(struct scaled_layout *layout, const struct analysis_input *input,
-                               const struct scaled_request *request,
-                               const struct scaled_steps *steps, struct error *error)
-{
-    struct plan_setting setting = {.splits_sequence = true, .hides_gradients = true};
-    struct plan_layout from;
-    struct plan_layout to;
-    struct plan_outcome before;
-    struct plan_outcome after;
-    size_t added = sizeof layout_added / sizeof layout_added[0];
-    double new_gradients = 0.0;
-
-    for (int i = 0; i < SCALED_PART_COUNT; i++)
-        layout->factors[i] = 1.0;
-    layout->added_ns = 0.0;
-    if (request->tensor == 0 && request->pipeline == 0)
-        return true;
-    if (!layout_needs(input, request, steps, error))
-        return false;
-    setting.model = request->model ? request->model : input->description->architecture;
-    setting.device = request->device ? request->device : steps->recorded_device;
-    setting.precision = PEAK_BF16;
-    setting.sequence = steps->change.to.sequence;
-    plan_defaults(&setting);
-    from = layout_recorded(input, steps);
-    to = from;
-    if (!layout_set(&setting, &to, request, steps, error))
-        return false;
-    before = layout_plan(setting, &from, layout_passes(input));
-    if (!layout_is_of_model(input, steps, &before, error))
-        return false;
-    after = layout_plan(setting, &to, layout_passes(input));
-    for (size_t i = 0; i < sizeof layout_parts / sizeof layout_parts[0]; i++) {
-        double was = layout_sum(&before, layout_parts[i].accounts, layout_parts[i].count);
-
-        double will = layout_sum(&after, layout_parts[i].accounts, layout_parts[i].count);
-
-        if (was > 0.0)
-            layout->factors[layout_parts[i].part] = will / was;
-        else if (layout_parts[i].part == SCALED_COMMUNICATION)
-            new_gradients = will; /* of one replica: nothing was reduced */
-    }
-    layout->added_ns = fmax(1e9 * (layout_sum(&after, layout_added, added) -
-                                   layout_sum(&before, layout_added, added) + new_gradients),
-                            0.0);
-    return true;
-}
-
 /* ---- times by shapes ---- */
 
 enum { SHAPES_ROOM = 1 << 16 };
@@ -522,7 +326,9 @@ static bool scale_on_device(struct scaling *scaling, struct error *error)
     struct scaled_steps *steps = scaling->steps;
     struct step_finder finder = {.ledger = input->ledger};
     double *factors;
-    struct replay_terms terms = {.host_slowdown = 1.0};
+    /* A stage launches the kernels of its own layers only. */
+    struct replay_terms terms = {
+        .host_slowdown = steps->layout.pipeline > 0 ? 1.0 / (double)steps->layout.pipeline : 1.0};
 
     if (!replay || replay->is_refused)
         return error_set(error, ERROR_NO_DATA,
@@ -544,12 +350,9 @@ static bool scale_on_device(struct scaling *scaling, struct error *error)
             steps->unshaped_ns += ns;
     }
     terms.event_factors = factors;
-    /* What is added (exposed collectives, the bubble of a new layout) is in no recorded graph
-     * and comes on top. */
     steps->planned_ns = steps->recorded_ns *
-                            (double)trace_graph_replay(&replay->graph, &terms).length_ns /
-                            (double)replay->unchanged.length_ns +
-                        steps->added_ns;
+                        (double)trace_graph_replay(&replay->graph, &terms).length_ns /
+                        (double)replay->unchanged.length_ns;
     large_array_free(factors);
     return true;
 }
@@ -580,8 +383,11 @@ static void scale_measure_steps(struct scaled_steps *steps, const struct ledger 
 /* Sums over all steps become those of the mean one; what the parts leave is the rest. Parts are
  * summed kernel times, the step is a wall clock: the rest is what makes both agree, and may be
  * negative where kernels run side by side. */
-static void scale_finish(struct scaled_steps *steps, double step_count)
+static void scale_finish(struct scaled_steps *steps, const struct ledger *ledger,
+                         const struct scaled_layout *layout)
 {
+    double step_count = (double)ledger->step_count;
+    double exposed_ns = (double)ledger_account_ns(ledger, ACCOUNT_COMMUNICATION) / step_count;
     double before_ns = 0.0;
     double after_ns = 0.0;
 
@@ -595,8 +401,11 @@ static void scale_finish(struct scaled_steps *steps, double step_count)
     steps->before_ns[SCALED_REST] = steps->recorded_ns - before_ns;
     if (steps->is_of_processor)
         steps->planned_ns = after_ns + steps->before_ns[SCALED_REST];
-    steps->after_ns[SCALED_COMMUNICATION] += steps->added_ns;
-    steps->after_ns[SCALED_REST] = steps->planned_ns - after_ns - steps->added_ns;
+    lay_out_scaled_steps(steps, layout, exposed_ns);
+    after_ns = 0.0;
+    for (int i = 0; i < SCALED_REST; i++)
+        after_ns += steps->after_ns[i];
+    steps->after_ns[SCALED_REST] = steps->planned_ns - after_ns;
 }
 
 /* A measured time can be scaled by two devices' rates only where the first is known. */
@@ -607,6 +416,12 @@ static bool scaling_find_devices(struct scaling *scaling, struct error *error)
     const struct device_peak *device =
         steps->is_of_processor ? NULL : scaling->input->efficiency->peaks.device;
 
+    if ((request->step_batch > 0 || request->chunks > 0) && request->tensor == 0 &&
+        request->pipeline == 0)
+        return error_set(error, ERROR_USAGE,
+                         "%s is of a recording in another layout: give --tp or --pp, too, or "
+                         "--batch for the samples of a pass",
+                         request->step_batch > 0 ? "--global-batch" : "--vp");
     steps->recorded_device = device;
     steps->recorded_devices = scaling->input->trace->facts.world_size;
     if (scaling->input->description && scaling->input->description->world_size > 0)
@@ -646,7 +461,6 @@ bool scale_steps(struct scaled_steps *steps, const struct analysis_input *input,
         !scaling_find_devices(&scaling, error) ||
         !find_scaled_layout(&scaling.layout, input, request, steps, error))
         return false;
-    steps->added_ns = scaling.layout.added_ns;
     steps->is_ambiguous = pass_is_ambiguous(input, &steps->change);
     scale_measure_steps(steps, ledger);
     scaling.scaled = array_resize(NULL, SHAPES_ROOM, 1);
@@ -665,8 +479,11 @@ bool scale_steps(struct scaled_steps *steps, const struct analysis_input *input,
                             "it out",
                             request->tensor > 0 ? "--tp" : "--pp");
     if (is_done)
-        scale_finish(steps, (double)ledger->step_count);
+        scale_finish(steps, ledger, &scaling.layout);
     steps->samples = pass_samples_of_step(input, &steps->change);
+    if (steps->layout.pipeline > 0)
+        steps->samples = (double)(steps->layout_passes * steps->layout.micro) /
+                         (double)(steps->layout.tensor * steps->layout.pipeline);
     steps->tokens = steps->samples * (double)steps->change.to.sequence;
     large_array_free(scaling.of_cost);
     free(scaling.scaled);
