@@ -213,11 +213,11 @@ static bool plan_a_recording(struct plan_settings *settings, const struct bytes 
     const char *of_model = plan_option_not_read(asked, read);
 
     if (of_model)
-        return error_set(error, ERROR_USAGE,
-                         "--%s plans a model by its config.json, not a recording: leave --from "
-                         "out, or change --batch, --seq, --device, --devices, --tp, --pp, --vp or "
-                         "--global-batch",
-                         of_model);
+        return error_set(
+            error, ERROR_USAGE,
+            "--%s plans a model by its config.json, not a recording: leave --from out, or "
+            "change --batch, --seq, --device, --devices, --tp, --pp, --vp or --global-batch",
+            of_model);
     return check_output(&settings->page,
                         &(struct output_inputs){
                             &settings->wanted.recording, 1, {settings->wanted.model.config}},

@@ -205,6 +205,16 @@ export async function drawsCharts(page, charts) {
   }
 }
 
+/* A card with nothing in it looks as if something had failed to load. */
+export async function hasNoEmptyCards(page) {
+  const empty = await page.evaluate(
+    () =>
+      [...document.querySelectorAll(".screen .parts")].filter((part) => !part.children.length)
+        .length,
+  );
+  assert.equal(empty, 0, "an empty card stands below the headline");
+}
+
 export async function chartsHaveText(page) {
   const charts = await page.evaluate(() =>
     [...document.querySelectorAll("figure[data-chart] .chart")].map((host) => ({

@@ -122,6 +122,7 @@ async function checkPage({ page, complaints }, plan, check) {
   await check("numbers say what the JSON says", () => checks.numbersAreTheJsons(page, report));
   await check("cells say what the JSON says", () => checks.cellsAreTheJsons(page, report));
   await check("draws its charts", () => checks.drawsCharts(page, plan.charts));
+  await check("has no empty cards", () => checks.hasNoEmptyCards(page));
   await check("every chart has a text in its place", () => checks.chartsHaveText(page));
   await check("headings, labels and ids are in order", () => checks.isInOrder(page));
   await check("can be read by everybody", () => checks.isAccessible(page));

@@ -161,7 +161,9 @@ class PlannedCase(unittest.TestCase):
                 self.assertGreater(by_work, 0.99 * (stages - 1) / passes / chunks, what)
                 self.assertAlmostEqual(by_work, self.bubble_of_model(*what), delta=0.01, msg=what)
             self.assertIn("fewer micro-batches than stages", self.text(trace, model, "--pp=4"))
-            self.refuses(trace, "batch", "gpt2", "nearest that fits is 32", "--pp=4", *self.batch(30))
+            self.refuses(
+                trace, "batch", "gpt2", "nearest that fits is 32", "--pp=4", *self.batch(30)
+            )
             self.refuses(trace, "--vp", "gpt2", "-batch that fits is 16", "--pp=4", "--vp=3")
             self.refuses(trace, "no layout", "gpt2", "give --tp or --pp", *self.batch(32))
 

@@ -168,18 +168,19 @@ export function screenOf(screen: Screen, level: "h1" | "h2", id: string): HTMLEl
     screen.figures.length > 0 && el("ul", { class: "figures" }, ...screen.figures.map(figureOf)),
     ...screen.answers.map((answer) => el("p", { class: "answer" }, ...withTerms(answer))),
     ...warnings.map((warning) => el("p", { class: "warns" }, warning)),
-    el(
-      "div",
-      { class: "parts" },
-      screen.chart && chartOf(screen.chart),
-      screen.findings.length > 0 &&
-        el(
-          "div",
-          { class: "tries" },
-          el(level === "h1" ? "h2" : "h3", {}, screen.findings_title),
-          el("ol", {}, ...screen.findings.map(findingOf)),
-        ),
-    ),
+    (screen.chart || screen.findings.length > 0) &&
+      el(
+        "div",
+        { class: "parts" },
+        screen.chart && chartOf(screen.chart),
+        screen.findings.length > 0 &&
+          el(
+            "div",
+            { class: "tries" },
+            el(level === "h1" ? "h2" : "h3", {}, screen.findings_title),
+            el("ol", {}, ...screen.findings.map(findingOf)),
+          ),
+      ),
     screen.not_known && el("p", { class: "unknown" }, `Not known: ${screen.not_known}`),
   );
 }

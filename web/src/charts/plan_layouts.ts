@@ -66,7 +66,7 @@ export const planLayouts: Chart = {
     return drawEchart(host, {
       height: 340,
       option: {
-        grid: { left: 84, right: 24, top: 44, bottom: 48 },
+        grid: { left: 84, right: 48, top: 44, bottom: 48 },
         legend: legend(),
         tooltip: tooltip(show, { trigger: "item" }),
         xAxis: axis({
@@ -78,6 +78,9 @@ export const planLayouts: Chart = {
         }),
         yAxis: axis({
           type: "value",
+          name: "step time",
+          nameLocation: "middle",
+          nameGap: 64,
           scale: true,
           axisLabel: axisLabels((time) => shortened(formatTime(time)), false),
         }),
