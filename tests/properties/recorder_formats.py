@@ -188,6 +188,8 @@ def check_equality(program: Path, folder: Path, seed: int) -> list[str]:
     text = write_trace(made, style).whole()
     if seed % 4 == 0:
         text = with_odd_names(text, rng)
+    if seed % 3 == 0:
+        text = with_notes(text, rng)
     return compare_forms(program, folder, text, rng)
 
 
@@ -201,6 +203,28 @@ def with_odd_names(text: str, rng: random.Random) -> str:
         return f'{match[1]}{match[2][:at]}{rng.choice(ODD)}{match[2][at:]}"'
 
     return re.sub(r'("name": ?")([ -!#-\[\]-~]*)"', odd, text)
+
+
+# What torch.compile and others write of an operator or a kernel.
+NOTES = {
+    "kernel_hash": "cabc",
+    "kernel_kwargs": "XBLOCK=8",
+    "kernel_num_gb": Decimal("0.25"),
+    "kernel_flop": 4096,
+    "stack": "model.py:7",
+    "name": "conv",
+}
+
+
+def with_notes(text: str, rng: random.Random) -> str:
+    """Some events with notes, before or behind their other arguments."""
+    trace = json.loads(text, parse_float=Decimal)
+    for event in trace["traceEvents"] if isinstance(trace, dict) else trace:
+        if event.get("ph") == "X" and rng.random() < 0.3:
+            notes = {key: note for key, note in NOTES.items() if rng.random() < 0.3}
+            args = event.get("args", {})
+            event["args"] = notes | args if rng.random() < 0.5 else args | notes
+    return timed_json(trace)
 
 
 def compare_forms(program: Path, folder: Path, text: str, rng: random.Random) -> list[str]:

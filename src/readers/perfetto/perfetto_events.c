@@ -262,7 +262,7 @@ static bool use_fraction(struct torch_event *text, enum event_arg arg,
         return false;
     if (isfinite(number)) {
         text->fractions[arg - ARG_OCCUPANCY] = (float)number;
-        text->has_args |= (uint32_t)1 << arg;
+        text->has_args |= (uint64_t)1 << arg;
     }
     return true;
 }
@@ -330,7 +330,7 @@ static bool use_triple(const struct perfetto_sequence *sequence, struct torch_ev
         return false;
     for (int i = count; i < TRIPLE; i++)
         triple[i] = -1;
-    text->has_args |= (uint32_t)1 << arg;
+    text->has_args |= (uint64_t)1 << arg;
     return true;
 }
 
@@ -362,7 +362,7 @@ static bool use_text(struct perfetto_reading *reading, const struct perfetto_seq
     struct json_slice *slice = &text->texts[arg - ARG_INPUT_DIMS];
     uint32_t string = UINT32_MAX;
 
-    text->has_args |= (uint32_t)1 << arg;
+    text->has_args |= (uint64_t)1 << arg;
     if (proto_is(value, 6, PROTO_LENGTH)) {
         *slice = (struct json_slice){value->bytes.at, (uint32_t)value->bytes.length, true, false};
         return true;
@@ -409,10 +409,10 @@ static bool use_argument(struct perfetto_reading *reading, const struct perfetto
                (value->number != 9 && value->number != 11 && value->number != 12);
     if (!argument.has_value)
         return false;
-    text->has_args &= ~((uint32_t)1 << arg);
+    text->has_args &= ~((uint64_t)1 << arg);
     if (arg < ARG_OCCUPANCY) {
         text->numbers[arg] = proto_signed(value);
-        text->has_args |= (uint32_t)1 << arg;
+        text->has_args |= (uint64_t)1 << arg;
         return is_integer_within(value, exact_integer);
     }
     if (arg < ARG_GRID)
@@ -436,7 +436,7 @@ static bool use_arguments(struct perfetto_reading *reading, const struct perfett
     if (event->is_translated) {
         perfetto_name_place(reading, event->track, &text->numbers[ARG_DEVICE],
                             &text->numbers[ARG_STREAM]);
-        text->has_args |= (uint32_t)1 << ARG_DEVICE | (uint32_t)1 << ARG_STREAM;
+        text->has_args |= (uint64_t)1 << ARG_DEVICE | (uint64_t)1 << ARG_STREAM;
     }
     return true;
 }
