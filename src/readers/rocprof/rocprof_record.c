@@ -184,7 +184,8 @@ const char *rocprof_record_scan(struct json_scan *scan, const char *at,
 
 /* ---- where it goes on ----------------------------------------------------------------------- */
 
-/* Longer than a key with what stands around it. */
+/* Longer than a key with what stands around it. What lies further off is not looked for, else it
+ * would depend on the window whether it is found. */
 enum { SIGHT_BYTES = 64 };
 
 /* Keys that stand first in a record and in no object inside one. */
@@ -194,11 +195,12 @@ static bool begins_record(const char *at)
         "\"thread_id\"",     "\"kind\"",          "\"correlation_id\"", "\"bytes\"",
         "\"dispatch_data\"", "\"dispatch_info\"", "\"end_timestamp\""};
     static const char size[] = "\"size\"";
+    const char *end = at + SIGHT_BYTES;
 
     at = scan_space(at + 1);
     for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++)
         if (strncmp(at, firsts[i], strlen(firsts[i])) == 0)
-            return true;
+            return at + strlen(firsts[i]) <= end;
     if (strncmp(at, size, sizeof size - 1) != 0)
         return false;
     at = scan_space(at + sizeof size - 1); /* "size": 184, "kind": ... */
@@ -206,7 +208,10 @@ static bool begins_record(const char *at)
     while (*at >= '0' && *at <= '9')
         at++;
     at = scan_space(at);
-    return *at == ',' && strncmp(scan_space(at + 1), "\"kind\"", 6) == 0;
+    if (*at != ',')
+        return false;
+    at = scan_space(at + 1);
+    return strncmp(at, "\"kind\"", 6) == 0 && at + 6 <= end;
 }
 
 /* Known keys of arrays: where a damaged record made the end of its array unclear, the next of
@@ -223,8 +228,11 @@ static bool begins_array(const char *at)
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         size_t length = strlen(arrays[i]);
 
-        if (strncmp(at, arrays[i], length) == 0)
-            return *scan_space(at + length) == ':';
+        if (strncmp(at, arrays[i], length) == 0) {
+            const char *colon = scan_space(at + length);
+
+            return *colon == ':' && colon < at + SIGHT_BYTES;
+        }
     }
     return false;
 }
