@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shutil
 import sqlite3
 import sys
 import tempfile
@@ -29,6 +30,7 @@ from perfetto_file import protos  # noqa: E402
 from recorder_formats import report_of, rows, run  # noqa: E402
 from rocpd_database import write_rocpd  # noqa: E402
 from rocprof_json import write_json  # noqa: E402
+from rewritten_text import zstd_text  # noqa: E402
 from rocprof_process import Process  # noqa: E402
 from xplane_file import Event, Line, Plane, environment, gpu_space  # noqa: E402
 from xplane_file import number, text, write_space  # noqa: E402
@@ -305,6 +307,67 @@ def perfetto_all_of_it_is_compressed(case: Case) -> None:
     outer = Packets()
     outer.add().compressed_packets = zlib.compress(made.trace.SerializeToString())
     same(case.kernels(outer.write(case.folder / "a.pftrace")), {"gemm": (1, 2000)})
+
+
+def perfetto_packets_of_zstd(case: Case) -> None:
+    """Frames behind one another, and such a packet as the first of a file; a damaged one is told."""
+    if not shutil.which("zstd"):
+        return
+    made = Packets()
+    made.thread(1)
+    made.slice((1000, 3000), 1, "gemm", "kernel")
+    outer = Packets()
+    text = made.trace.SerializeToString()
+    outer.add().zstd_compressed_packets = zstd_text(text[:20]) + zstd_text(text[20:])
+    same(case.kernels(outer.write(case.folder / "a.pftrace")), {"gemm": (1, 2000)})
+    outer.add().zstd_compressed_packets = b"none"
+    path = outer.write(case.folder / "b.pftrace")
+    same(case.kernels(path), {"gemm": (1, 2000)})
+    same(case.code(path), 5)
+
+
+READ = "clock_snapshot track_event interned_data compressed_packets zstd_compressed_packets "
+READ += "gpu_counter_event gpu_render_stage_event trace_packet_defaults track_descriptor"
+
+
+def perfetto_other_packets_have_their_own_names(case: Case) -> None:
+    """As Perfetto's message file calls them, or the number of their field, and never another's name."""
+    fields = protos.TracePacket.DESCRIPTOR.fields
+    fields = [field for field in fields if field.message_type and field.name not in READ.split()]
+    named = set()
+    for i in range(0, len(fields), 8):
+        made = Packets()
+        made.thread(1)
+        made.slice((1000, 3000), 1, "gemm", "kernel")
+        wanted = set()
+        for field in fields[i : i + 8]:
+            getattr(made.add(), field.name).SetInParent()
+            wanted |= {field.name, f"packets with field {field.number}"}
+        _, out, _ = run(case.program, "inspect", "--json", made.write(case.folder / "a.pftrace"))
+        found = rows(json.loads(out)["ranks"][0]["sections"]["file"], "unused")
+        names = {row["name"] for row in found}
+        same((len(names), names - wanted), (len(fields[i : i + 8]), set()))
+        named |= names
+    same({"ftrace_events", "chrome_events", "thread_descriptor", "battery"} - named, set())
+
+
+def perfetto_chromes_older_events(case: Case) -> None:
+    """Events of no type but a phase: those of a length, begins and ends are read, others told."""
+    made = Packets()
+    made.thread(1)
+    for phase, time, name in (("B", 1000, "one"), ("E", 3000, ""), ("X", 5000, "two")):
+        legacy = made.half(0, time, 1, name, "kernel").track_event.legacy_event
+        legacy.phase = ord(phase)
+        if phase == "X":
+            legacy.duration_us = 7
+    made.half(0, 9000, 1, "flow", "ac2g").track_event.legacy_event.phase = ord("s")
+    of_another = made.half(0, 9000, 1, "three", "kernel").track_event.legacy_event
+    of_another.phase, of_another.tid_override = ord("X"), 99
+    path = made.write(case.folder / "a.pftrace")
+    same(case.kernels(path), {"one": (1, 2000), "two": (1, 7000)})
+    told = case.printed(path)
+    same("legacy events of phase s 1" in told, True)
+    same("legacy events of phase X, of other threads 1" in told, True)
 
 
 def perfetto_track_and_clock_come_from_defaults(case: Case) -> None:

@@ -1,6 +1,7 @@
 /* Reads Perfetto's own format (*.pftrace, *.perfetto-trace): packet by packet, plain or packed. */
 #include "base/core/array.h"
 #include "base/io/input_stream.h"
+#include "base/io/whole_file.h"
 #include "readers/perfetto/perfetto_reading.h"
 #include "readers/reader.h"
 
@@ -21,7 +22,7 @@ static const struct {
     {35, PROTO_LENGTH}, {36, PROTO_LENGTH}, {42, PROTO_VARINT}, {43, PROTO_LENGTH},
     {44, PROTO_LENGTH}, {45, PROTO_LENGTH}, {50, PROTO_LENGTH}, {53, PROTO_LENGTH},
     {58, PROTO_VARINT}, {59, PROTO_LENGTH}, {60, PROTO_LENGTH}, {79, PROTO_VARINT},
-    {87, PROTO_VARINT}, {89, PROTO_LENGTH},
+    {87, PROTO_VARINT}, {89, PROTO_LENGTH}, {133, PROTO_LENGTH},
 };
 
 static bool is_usual_field(const struct proto_field *field)
@@ -89,6 +90,7 @@ struct packet {
     uint32_t other; /* the first field that tells what else the packet is; 0: none */
     bool is_usual;  /* no field but the usual five */
     bool is_damaged;
+    bool is_zstd; /* `packets` are; else zlib's */
 };
 
 /* Field numbers of TracePacket: timestamp, trusted_packet_sequence_id, sequence_flags,
@@ -148,6 +150,10 @@ static void read_packet_message(struct packet *packet, const struct proto_field 
         break;
     case 60:
         packet->track = field->bytes;
+        break;
+    case 133:
+        packet->packets = field->bytes;
+        packet->is_zstd = true;
         break;
     default:
         /* The first unknown one names the packet; a packet has one payload, the rest are
@@ -264,23 +270,37 @@ static void leave_packet(struct perfetto_reading *reading, uint32_t number)
     } fields[] = {
         {1, "ftrace_events"},
         {2, "process_tree"},
+        {5, "chrome_events"},
         {7, "sys_stats"},
         {9, "process_stats"},
         {33, "trace_config"},
         {34, "ftrace_stats"},
         {35, "trace_stats"},
         {36, "synchronization_marker"},
-        {38, "power_rails"},
-        {44, "trigger"},
+        {37, "profile_packet"},
+        {38, "battery"},
+        {39, "android_log"},
+        {40, "power_rails"},
+        {43, "process_descriptor"},
+        {44, "thread_descriptor"},
         {45, "system_info"},
-        {48, "packages_list"},
+        {46, "trigger"},
+        {47, "packages_list"},
+        {51, "chrome_metadata"},
         {54, "streaming_profile_packet"},
+        {57, "graphics_frame_event"},
         {61, "module_symbols"},
+        {62, "vulkan_memory_event"},
+        {63, "gpu_log"},
+        {65, "vulkan_api_event"},
         {66, "perf_sample"},
+        {67, "cpu_info"},
         {69, "service_event"},
         {70, "initial_display_state"},
-        {76, "chrome_metadata"},
+        {71, "gpu_mem_total_event"},
         {89, "trace_uuid"},
+        {128, "gpu_info"},
+        {135, "stack_sample"},
     };
     char text[32];
 
@@ -364,16 +384,34 @@ static char *unpack(struct proto_bytes packed, size_t *length, bool *is_whole)
     return text;
 }
 
+/* As unpack(), of frames of zstd. What is none gives nothing. */
+static char *unpack_frames(struct proto_bytes packed, size_t *length, bool *is_whole)
+{
+    SCOPED(input_stream) input = {0};
+    struct error error = {0};
+    char *text;
+
+    input_stream_open_memory(&input, packed.at, packed.length);
+    text = read_whole_stream(&input, length, &error);
+    *is_whole = text && !input.is_broken && !input.is_followed;
+    if (text && input.compression == COMPRESSION_ZSTD)
+        return text;
+    free(text);
+    *length = 0;
+    *is_whole = false;
+    return NULL;
+}
+
 /* One level only: compressed packets within compressed ones are not written, and unpacking
  * them would have no bound. */
-static void read_compressed(struct perfetto_reading *reading, struct proto_bytes packed,
+static void read_compressed(struct perfetto_reading *reading, const struct packet *outer,
                             bool is_cut)
 {
     struct proto_walk walk;
     struct proto_field field;
     bool is_whole;
     size_t length;
-    char *text = unpack(packed, &length, &is_whole);
+    char *text = (outer->is_zstd ? unpack_frames : unpack)(outer->packets, &length, &is_whole);
 
     walk = proto_walk_of((struct proto_bytes){text, length});
     while (proto_next(&walk, &field)) {
@@ -385,7 +423,7 @@ static void read_compressed(struct perfetto_reading *reading, struct proto_bytes
         }
     }
     if (!is_cut && (!is_whole || walk.damaged_at))
-        set_aside(reading, (int64_t)packed.length, "compressed packets cannot be unpacked whole");
+        set_aside(reading, (int64_t)outer->packets.length, "compressed packets cannot be unpacked whole");
     free(text);
 }
 
@@ -397,7 +435,7 @@ static void read_outer_packet(struct perfetto_reading *reading, struct proto_byt
 
     collect_packet(&packet, message);
     if (packet.packets.length)
-        read_compressed(reading, packet.packets, is_cut);
+        read_compressed(reading, &packet, is_cut);
     else if (!is_cut)
         read_packet(reading, message, &packet);
 }

@@ -112,6 +112,28 @@ static void read_event_name(struct perfetto_event *event, const struct perfetto_
     event->name = perfetto_known_text(state, event->name_word);
 }
 
+/* LegacyEvent: an event of Chrome's JSON as it was. name_iid 1, phase 2, duration_us 3; pid_override
+ * 18, tid_override 19. */
+static void read_legacy(struct perfetto_event *event, const struct perfetto_state *state,
+                        const struct perfetto_sequence *sequence, struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+
+    while (proto_next(&walk, &field)) {
+        if (field.form != PROTO_VARINT)
+            continue;
+        if (field.number == 1 && !event->name.length)
+            read_event_name(event, state, sequence, field.value);
+        else if (field.number == 2)
+            event->phase = field.value < 0x80 ? (char)field.value : '?';
+        else if (field.number == 3)
+            event->duration_us = proto_signed(&field);
+        else if (field.number == 18 || field.number == 19)
+            event->is_elsewhere = true;
+    }
+}
+
 /* Fields of an event that are texts or lists. `start`: of the field. */
 static void read_event_text(struct perfetto_event *event, struct perfetto_reading *reading,
                             const struct perfetto_sequence *sequence, struct proto_field *field,
@@ -123,6 +145,9 @@ static void read_event_text(struct perfetto_event *event, struct perfetto_readin
         break;
     case 4:
         read_annotation(event, start, proto_bytes_end(field->bytes));
+        break;
+    case 6:
+        read_legacy(event, &reading->state, sequence, field->bytes);
         break;
     case 22:
         use_category(event, &reading->state, perfetto_text(&reading->state, field->bytes));
@@ -603,10 +628,39 @@ static void read_instant(struct perfetto_reading *reading, const struct perfetto
     }
     text.start_ns = time_ns;
     text.has |= HAS_START;
+    if (event->phase == 'X') {
+        text.phase = 'X';
+        text.has |= __builtin_mul_overflow(event->duration_us, INT64_C(1000), &text.duration_ns)
+                        ? HAS_DURATION | HAS_DURATION_OVERFLOW
+                        : HAS_DURATION;
+    }
     if (proto_text_is(perfetto_word_of(&reading->state, event->category)->category, OWN_CATEGORY))
         read_own_header(reading, &text);
     else
         torch_store_event(&reading->store, &text);
+}
+
+/* The type of an event that has none but Chrome's older form: instants, and events with a duration,
+ * which have the same way. Arrows, counters, asynchronous events and objects of that form have no
+ * type here: they are counted, as in inspect's list of what is not used. */
+static void use_phase(struct perfetto_reading *reading, struct perfetto_event *event)
+{
+    static const struct {
+        char phase;
+        uint8_t type;
+    } types[] = {{'B', PERFETTO_BEGIN},   {'E', PERFETTO_END},     {'X', PERFETTO_INSTANT},
+                 {'i', PERFETTO_INSTANT}, {'I', PERFETTO_INSTANT}, {'R', PERFETTO_INSTANT}};
+    char text[64];
+
+    for (size_t i = 0; i < sizeof types / sizeof *types && !event->is_elsewhere; i++)
+        if (types[i].phase == event->phase)
+            event->type = types[i].type;
+    if (event->type)
+        return;
+    (void)snprintf(text, sizeof text, "legacy events of phase %c%s",
+                   event->phase > ' ' && event->phase < 0x7f ? event->phase : '?',
+                   event->is_elsewhere ? ", of other threads" : "");
+    read_account_leave(&reading->builder.read, text, 1);
 }
 
 /* An end has no name and no arguments: it closes what is open on its track, so that only its
@@ -618,6 +672,10 @@ void perfetto_read_track_event(struct perfetto_reading *reading,
     struct perfetto_event event;
 
     collect_event(&event, reading, sequence, message);
+    if (event.phase && !event.type)
+        use_phase(reading, &event);
+    else
+        event.phase = 0;
     if (event.type < PERFETTO_BEGIN || event.type > PERFETTO_INSTANT) {
         reading->builder.read.events += event.type == PERFETTO_COUNTER;
         return;

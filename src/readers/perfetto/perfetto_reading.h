@@ -241,6 +241,9 @@ struct perfetto_event {
     bool is_translated;           /* work of a device in the words of another writer */
     uint64_t flow;                /* 0: none */
     uint64_t submission;          /* the stage that the call submits; 0: none */
+    char phase;                   /* of Chrome's older form, as in its JSON; 0: it has none */
+    bool is_elsewhere;            /* in that form: of another thread than its track's */
+    int64_t duration_us;          /* in that form */
 };
 
 /* A DebugAnnotation. */

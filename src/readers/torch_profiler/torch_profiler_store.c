@@ -426,7 +426,8 @@ static inline struct event event_of_name(struct torch_store *store, const struct
 
     if (name.facts & ~(unsigned)NAME_IS_LOOKED_AT)
         event.kind = kind_by_name(store, kind, name.facts);
-    event.correlation = event.kind == kind ? number_or(text, id, NO_ID) : NO_ID;
+    event.correlation =
+        event.kind == kind || kind == EVENT_KERNEL ? number_or(text, id, NO_ID) : NO_ID;
     event.external_id = number_or(text, ARG_EXTERNAL_ID, NO_ID);
     event.detail =
         text->has_args & DETAIL_ARGS & ~store->layouts.unasked_args ? store_detail(store, text) : 0;
