@@ -679,6 +679,64 @@ def ascend_databases_may_be_in_wal_mode(case: Case) -> None:
     same([file.name for file in case.folder.iterdir()], [path.name])
 
 
+NO_CONTEXT = 4294967295
+
+
+def ascend_tasks_that_consist_of_others(case: Case) -> None:
+    """A collective, and a kernel of two parts, are launched as tasks with the type of a kernel; a task of an unknown type
+    that a table names computes. No device stands beside the collective."""
+    path = case.folder / "ascend_pytorch_profiler_0.db"
+    made = Database(path, random.Random(0))
+    number = 0
+
+    def task(times: tuple[int, int], kind: str, name: str, launch: int, context: int) -> None:
+        nonlocal number
+        number += 1
+        row = {"globalTaskId": number, "taskType": made.string(kind), "connectionId": launch}
+        row |= {"deviceId": 3, "streamId": launch, "taskId": 807, "contextId": context}
+        made.add("TASK", startNs=BASE + times[0], endNs=BASE + times[1], **row)
+        if name:
+            table = "COMMUNICATION" if name.startswith("hcom") else "COMPUTE"
+            info = {"name": made.string(name), "globalTaskId": number}
+            made.add(f"{table}_TASK_INFO", **info, taskType=row["taskType"])
+
+    task((0, 1000), "AI_CORE", "", 4, NO_CONTEXT)
+    for part in range(2):
+        task((10 * part, 900), "SDMA", "hcom_allReduce__868_0_1", 4, part)
+    collective = {"opName": made.string("hcom_allReduce__868_0_1"), "connectionId": 4, "opId": 1}
+    made.add("COMMUNICATION_OP", startNs=BASE, endNs=BASE + 990, **collective)
+    task((2000, 2100), "KERNEL_AICORE", "", 5, NO_CONTEXT)
+    task((2000, 2090), "KERNEL_AICORE", "MatMul", 5, 0)
+    task((3000, 3040), "KERNEL_AICORE", "", 6, NO_CONTEXT)  # of no parts: a kernel
+    task((4000, 4030), "STARS_COMMON", "Dropout", 7, NO_CONTEXT)
+    made.close()
+    wanted = {"hcom_allReduce": (1, 990), "MatMul": (1, 90), "Dropout": (1, 30)}
+    same(case.kernels(path), wanted | {"KERNEL_AICORE": (1, 40)})
+    same(len(case.numbers(path, "kernels")) > 0 and case.numbers(path, "kernels")["count"], 4)
+
+
+def ascend_tasks_are_launched_with_their_collective(case: Case) -> None:
+    """Without rows of its parts: tasks of the same launch are parts, too."""
+    events = [
+        {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}}
+        for pid, name in ((1, "Ascend Hardware"), (2, "HCCL"))
+    ]
+    group = {"ph": "M", "name": "thread_name", "pid": 2, "tid": 0}
+    events.append({**group, "args": {"name": "Group 0 Communication"}})
+    whole = {"ph": "X", "name": "hcom_allReduce__868_0_1", "pid": 2, "tid": 0, "dur": 9}
+    events.append({**whole, "ts": "1000.000", "args": {"connection_id": 502}})
+    for launch, start, name in ((502, "1001.000", "SDMA"), (503, "1020.000", "MEMCPY_ASYNC")):
+        args = {"Task Type": "SDMA", "Physic Stream Id": 4, "Task Id": 8, "connection_id": launch}
+        task = {"ph": "X", "name": name, "pid": 1, "tid": 4, "dur": 3, "args": args}
+        events.append({**task, "ts": start})
+    path = case.folder / "trace_view.json"
+    path.write_text(json.dumps(events))
+    same(case.kernels(path), {"hcom_allReduce": (1, 9000)})
+    _, ranks = report_of(case.program, path)
+    copies = rows(ranks[0]["sections"]["copies"], "by_kind")
+    same([(row["kind"], row["count"]) for row in copies], [("MEMCPY_ASYNC", 1)])
+
+
 # ---- Proton --------------------------------------------------------------------------------------
 
 

@@ -247,18 +247,29 @@ static uint64_t transfer_key(const struct ascend_row *row)
     return hash_mix(hash ^ (uint64_t)row->event.start_ns, HASH_MULTIPLIER);
 }
 
+/* The same for a collective and for all that is launched with it. */
+static uint64_t launch_key(const struct ascend_row *row)
+{
+    return hash_mix((uint64_t)row->connection, ~HASH_MULTIPLIER);
+}
+
 /* A part of a collective is listed twice, among its group's rows and as a task of a stream.
- * Noted here, so that the second is not counted again. */
+ * Noted here, so that the second is not counted again; low levels of recording list it as a task
+ * alone, which the launch joins with its collective. */
 static void names_take_transfers(struct ascend_names *names, const struct trace_builder *builder,
                                  const struct ascend_rows *rows)
 {
     for (uint32_t i = 0; i < rows->count; i++) {
         const struct ascend_row *row = &rows->rows[i];
+        bool is_part = row->task >= 0 && row->stream >= 0 && !row->is_task;
 
-        if (row->task >= 0 && row->stream >= 0 && !row->is_task &&
-            row_role(names, builder, row) == ROLE_COLLECTIVES &&
-            !is_whole_collective(names, builder, row))
+        if ((!is_part && row->connection <= 0) ||
+            row_role(names, builder, row) != ROLE_COLLECTIVES)
+            continue;
+        if (is_part && !is_whole_collective(names, builder, row))
             (void)hash_map_set(&names->transfers, transfer_key(row), 1);
+        if (row->connection > 0 && is_whole_collective(names, builder, row))
+            (void)hash_map_set(&names->transfers, launch_key(row), 1);
     }
 }
 
@@ -331,7 +342,8 @@ static void place_task(struct ascend_placing *placing)
     placing->category = row->type ? type : "Ascend Hardware";
     placing->event.kind =
         (uint8_t)(row->type ? ascend_task_kind(type, name) : EVENT_DEVICE_ANNOTATION);
-    if (hash_map_find(&placing->names->transfers, transfer_key(row)) != NO_VALUE)
+    if (hash_map_find(&placing->names->transfers, transfer_key(row)) != NO_VALUE ||
+        hash_map_find(&placing->names->transfers, launch_key(row)) != NO_VALUE)
         placing->event.kind = EVENT_DEVICE_OTHER; /* its collective is the work */
     if (placing->event.kind == EVENT_KERNEL)
         placing->event.detail = ascend_task_detail(placing->builder, type, -1);

@@ -36,7 +36,17 @@ struct ascend_reading {
     struct connection_link *link_list;
     uint32_t link_count;
     uint32_t category;
+    int32_t device; /* of the tasks; -1 before the first */
     bool has_steps; /* the operators have ProfilerStep */
+    struct hash_map launched; /* launches of tasks that consist of others: ascend_task_launch() */
+    struct unnamed_task *unnamed;
+    uint32_t unnamed_count;
+};
+
+/* A kernel by its type that no table names: it may consist of other tasks. */
+struct unnamed_task {
+    struct event event;
+    uint64_t launch;
 };
 
 /* One row of CONNECTION_IDS; those of one id are a list. */
@@ -442,7 +452,30 @@ static int64_t operator_of_connection(const struct ascend_reading *reading, int6
     return index == NO_VALUE ? NO_ID : reading->operator_list[index].external_id;
 }
 
-enum { TASK_START, TASK_END, TASK_DEVICE, TASK_STREAM, TASK_CONNECTION, TASK_ID, TASK_TYPE };
+enum {
+    TASK_START,
+    TASK_END,
+    TASK_DEVICE,
+    TASK_STREAM,
+    TASK_CONNECTION,
+    TASK_ID,
+    TASK_TYPE,
+    TASK_CONTEXT,
+    TASK_NUMBER
+};
+
+/* Of a task that is no part of another. */
+static const int64_t no_context = UINT32_MAX;
+
+/* What a task and its parts have in common, mixed: numbers of tasks are used again and again. */
+static uint64_t ascend_task_launch(const struct sqlite_rows *rows)
+{
+    uint64_t connection = (uint64_t)ascend_number(rows, TASK_CONNECTION, -1);
+    uint64_t stream = (uint64_t)ascend_number(rows, TASK_STREAM, -1);
+    uint64_t number = (uint64_t)ascend_number(rows, TASK_NUMBER, -1);
+
+    return (connection * UINT64_C(0x9e3779b97f4a7c15)) ^ (stream << 32) ^ number;
+}
 
 /* The steps of a collective's algorithm (transfers, waits) are tasks of their own beside the
  * collective, so that they are no kernels: its time would count twice. */
@@ -458,19 +491,44 @@ static void ascend_add_task(struct ascend_reading *reading, const struct sqlite_
                                 ? EVENT_DEVICE_OTHER
                                 : ascend_task_kind(type, string_pool_text(&reading->builder.strings,
                                                                           event->name)));
+    /* Named as one that computes: whatever its type is called. */
+    if (event->kind == EVENT_DEVICE_OTHER && info && info->name && !info->is_transfer)
+        event->kind = EVENT_KERNEL;
     event->track = stream_of(reading, ascend_number(rows, TASK_DEVICE, 0),
                              ascend_number(rows, TASK_STREAM, -1), 0);
     event->correlation = ascend_number(rows, TASK_CONNECTION, NO_ID);
     event->external_id = operator_of_connection(reading, event->correlation);
     event->detail = ascend_task_detail(&reading->builder, type, info ? info->bytes : -1);
-    trace_builder_add(&reading->builder, event);
+    if (reading->device < 0 || (info && info->is_transfer))
+        reading->device = ascend_small(ascend_number(rows, TASK_DEVICE, 0));
+    if (ascend_number(rows, TASK_CONTEXT, no_context) != no_context)
+        (void)hash_map_add(&reading->launched, ascend_task_launch(rows), 0);
+    if (event->kind == EVENT_KERNEL && !info)
+        ARRAY_ADD(reading->unnamed, reading->unnamed_count,
+                  (struct unnamed_task){*event, ascend_task_launch(rows)});
+    else
+        trace_builder_add(&reading->builder, event);
+}
+
+/* A collective, or a kernel in several parts, is launched as one task that lasts as long as all its
+ * parts and has the type of a kernel. */
+static void ascend_add_unnamed(struct ascend_reading *reading)
+{
+    for (uint32_t i = 0; i < reading->unnamed_count; i++) {
+        struct event *event = &reading->unnamed[i].event;
+
+        if (hash_map_find(&reading->launched, reading->unnamed[i].launch) != NO_VALUE)
+            event->kind = EVENT_DEVICE_OTHER;
+        trace_builder_add(&reading->builder, event);
+    }
 }
 
 /* What names tasks was read before, since rows of a database stand in no order. */
 static void ascend_read_tasks(struct ascend_reading *reading)
 {
     static const char *const columns[] = {"startNs",      "endNs",        "deviceId", "streamId",
-                                          "connectionId", "globalTaskId", "taskType", NULL};
+                                          "connectionId", "globalTaskId", "taskType", "contextId",
+                                          "taskId",       NULL};
     struct sqlite_rows rows;
     struct event event;
 
@@ -481,6 +539,7 @@ static void ascend_read_tasks(struct ascend_reading *reading)
             ascend_add_task(reading, &rows, &event);
     }
     sqlite_rows_clear(&rows);
+    ascend_add_unnamed(reading);
 }
 
 enum {
@@ -517,6 +576,7 @@ static void ascend_read_collectives(struct ascend_reading *reading)
     ascend_rows_of(&rows, reading, "COMMUNICATION_OP", columns);
     while (sqlite_rows_next(&rows)) {
         struct event_detail detail = event_detail_none();
+        int64_t device;
 
         if (!ascend_row_event(reading, &rows, &event))
             continue;
@@ -532,7 +592,9 @@ static void ascend_read_collectives(struct ascend_reading *reading)
         detail.in_elements = ascend_number(&rows, COLLECTIVE_ELEMENTS, -1);
         detail.group_name = ascend_string(reading, &rows, COLLECTIVE_GROUP);
         event.detail = trace_builder_detail(&reading->builder, &detail);
-        event.track = stream_of(reading, ascend_number(&rows, COLLECTIVE_DEVICE, 0), -1,
+        /* Older versions do not say it there: it is that of the parts. */
+        device = ascend_number(&rows, COLLECTIVE_DEVICE, reading->device);
+        event.track = stream_of(reading, device < 0 ? 0 : device, -1,
                                 detail.group_name ? detail.group_name
                                                   : ascend_text(reading, "Communication"));
         event.correlation = ascend_number(&rows, COLLECTIVE_CONNECTION, NO_ID);
@@ -598,6 +660,8 @@ static void ascend_reading_clear(struct ascend_reading *reading)
     hash_map_clear(&reading->infos);
     hash_map_clear(&reading->links);
     hash_map_clear(&reading->operators);
+    hash_map_clear(&reading->launched);
+    free(reading->unnamed);
     free(reading->info_list);
     free(reading->operator_list);
     free(reading->link_list);
@@ -609,7 +673,7 @@ static bool ascend_read(struct trace *trace, struct input_stream *input,
                         const struct read_options *options, struct error *error)
 {
     SCOPED(sqlite_input) database = {0};
-    struct ascend_reading reading = {.database = &database};
+    struct ascend_reading reading = {.database = &database, .device = -1};
     bool is_good;
 
     if (!sqlite_input_open(&database, input->name, error))
