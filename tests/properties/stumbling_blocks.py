@@ -25,49 +25,20 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE.parent / "generate")]
 sys.path += map(str, HERE.parents[1].glob("build/venv-formats/lib/python3*/site-packages"))
 
-from ascend_recording import Database  # noqa: E402
 from perfetto_file import protos  # noqa: E402
 from recorder_formats import report_of, rows, run  # noqa: E402
 from rocpd_database import write_rocpd  # noqa: E402
 from rocprof_json import write_json  # noqa: E402
 from rewritten_text import zstd_text  # noqa: E402
 from rocprof_process import Process  # noqa: E402
+import stumbling_ascend  # noqa: E402
+from stumbling_case import Case, same  # noqa: E402
 from xplane_file import Event, Line, Plane, environment, gpu_space  # noqa: E402
 from xplane_file import number, text, write_space  # noqa: E402
 
 BASE = 1_770_000_000_000_000_000
 CLEARED, NEEDED = 1, 2
 BEGIN, END = 1, 2
-
-
-class Case:
-    """A file to be written, and what is asked of it."""
-
-    def __init__(self, program: Path, folder: Path) -> None:
-        self.program, self.folder = program, folder
-
-    def kernels(self, path: Path, rank: int = 0) -> dict[str, tuple[int, int]]:
-        """Calls and ns of each kernel."""
-        _, ranks = report_of(self.program, path)
-        found = rows(ranks[rank]["sections"]["kernels"], "by_name")
-        return {row["kernel"]: (row["count"], row["total"]) for row in found}
-
-    def numbers(self, path: Path, section: str, rank: int = 0) -> dict[str, Any]:
-        _, ranks = report_of(self.program, path)
-        found = ranks[rank]["sections"][section]["numbers"]
-        return {key: number["value"] for key, number in found.items()}
-
-    def printed(self, path: Path, command: str = "inspect") -> str:
-        _, out, err = run(self.program, command, path)
-        return " ".join((out + err).split())
-
-    def code(self, path: Path) -> int:
-        return run(self.program, "report", path)[0]
-
-
-def same(found: Any, wanted: Any) -> None:
-    if found != wanted:
-        raise AssertionError(f"{found}, wanted {wanted}")
 
 
 # ---- XSpaces: TPU --------------------------------------------------------------------------------
@@ -588,155 +559,6 @@ def rpd_of_the_older_profiler_is_refused(case: Case) -> None:
     same("rpd2tracing" in case.printed(path, "report"), True)
 
 
-# ---- Ascend --------------------------------------------------------------------------------------
-
-NPU, CANN, HCCL, ANALYSIS = 31_064, 31_032, 31_096, 31_128
-
-
-def npu_task(name: str, kind: str, start: str, length: float, number: int) -> dict[str, Any]:
-    args = {"Task Type": kind, "Physic Stream Id": 2, "Task Id": number, "connection_id": number}
-    return {"ph": "X", "name": name, "pid": NPU, "tid": 2, "ts": start, "dur": length, "args": args}
-
-
-def npu_meta() -> list[dict[str, Any]]:
-    names = {NPU: "Ascend Hardware", CANN: "CANN", HCCL: "HCCL", ANALYSIS: "Overlap Analysis"}
-    return [
-        {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}}
-        for pid, name in names.items()
-    ]
-
-
-def ascend_list_of_texts_with_metadata_within(case: Case) -> None:
-    path = case.folder / "trace_view.json"
-    events = [
-        npu_task("MatMul", "AI_CORE", "1770000000000001.123", 4.877, 1),
-        *npu_meta(),
-        npu_task("MatMul", "AI_CORE", "1770000000000006.001", 1.0, 2),
-    ]
-    path.write_text(json.dumps(events))
-    same(case.kernels(path), {"MatMul": (2, 5877)})
-    same("recorded time 5.878 µs" in case.printed(path), True)
-
-
-def ascend_rows_that_repeat_time(case: Case) -> None:
-    path = case.folder / "trace_view.json"
-    events = [*npu_meta(), npu_task("MatMul", "AI_CORE", "100.000", 5.0, 1)]
-    for pid, name in ((ANALYSIS, "Computing"), (ANALYSIS, "Free")):
-        events.append({"ph": "X", "name": name, "pid": pid, "tid": 0, "ts": "100.000", "dur": 5.0})
-    whole = {"ph": "X", "name": "hcom_allReduce__1_0_1", "pid": HCCL, "tid": 7, "ts": "200.000"}
-    events += [
-        {
-            "ph": "M",
-            "name": "thread_name",
-            "pid": HCCL,
-            "tid": 7,
-            "args": {"name": "Group 0 Communication"},
-        },
-        {"ph": "M", "name": "thread_name", "pid": HCCL, "tid": 8, "args": {"name": "Plane 0"}},
-        {**whole, "dur": 9.0, "args": {"connection_id": 5}},
-    ]
-    part = {"task type": "Memcpy", "stream id": 2, "task id": 9}
-    events.append({**whole, "name": "Memcpy", "tid": 8, "dur": 3.0, "args": part})
-    events.append(npu_task("MEMCPY_ASYNC", "MEMCPY_ASYNC", "200.000", 3.0, 9))
-    path.write_text(json.dumps(events))
-    same(case.kernels(path), {"MatMul": (1, 5000), "hcom_allReduce": (1, 9000)})
-
-
-def ascend_waits_are_no_work(case: Case) -> None:
-    path = case.folder / "trace_view.json"
-    events = [*npu_meta(), npu_task("MatMul", "AI_CORE", "100.000", 5.0, 1)]
-    for number, kind in enumerate(("NOTIFY_WAIT", "EVENT_WAIT", "NOTIFY_RECORD"), 2):
-        events.append(npu_task(kind, kind, f"{100 * number}.000", 90.0, number))
-    path.write_text(json.dumps(events))
-    same(case.kernels(path), {"MatMul": (1, 5000)})
-
-
-def ascend_tables_beside_are_no_traces(case: Case) -> None:
-    folder = case.folder / "h_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
-    folder.mkdir(parents=True)
-    tasks = [*npu_meta(), npu_task("MatMul", "AI_CORE", "100.000", 5.0, 1)]
-    (folder / "trace_view.json").write_text(json.dumps(tasks))
-    (folder / "kernel_details.csv").write_text(
-        "Name,Start Time(us),Duration(us)\nMatMul,100.000\t,5\n"
-    )
-    (folder / "step_trace_time.csv").write_text("Step,Computing,Free\n,7.0,1.0\n")
-    same(case.kernels(folder), {"MatMul": (1, 5000)})
-    same("passed over as no traces: 2 files" in case.printed(folder, "report"), True)
-
-
-def ascend_databases_may_be_in_wal_mode(case: Case) -> None:
-    path = case.folder / "ascend_pytorch_profiler_0.db"
-    made = Database(path, random.Random(0))
-    made.connection.execute("PRAGMA journal_mode = WAL")
-    name, kind = made.string("MatMul"), made.string("AI_CORE")
-    made.add("COMPUTE_TASK_INFO", name=name, globalTaskId=1, taskType=kind)
-    made.add(
-        "TASK", startNs=BASE, endNs=BASE + 7, deviceId=3, globalTaskId=1, taskType=kind, streamId=2
-    )
-    made.close()
-    path.chmod(0o444)
-    same(case.kernels(path), {"MatMul": (1, 7)})
-    same([file.name for file in case.folder.iterdir()], [path.name])
-
-
-NO_CONTEXT = 4294967295
-
-
-def ascend_tasks_that_consist_of_others(case: Case) -> None:
-    """A collective, and a kernel of two parts, are launched as tasks with the type of a kernel; a task of an unknown type
-    that a table names computes. No device stands beside the collective."""
-    path = case.folder / "ascend_pytorch_profiler_0.db"
-    made = Database(path, random.Random(0))
-    number = 0
-
-    def task(times: tuple[int, int], kind: str, name: str, launch: int, context: int) -> None:
-        nonlocal number
-        number += 1
-        row = {"globalTaskId": number, "taskType": made.string(kind), "connectionId": launch}
-        row |= {"deviceId": 3, "streamId": launch, "taskId": 807, "contextId": context}
-        made.add("TASK", startNs=BASE + times[0], endNs=BASE + times[1], **row)
-        if name:
-            table = "COMMUNICATION" if name.startswith("hcom") else "COMPUTE"
-            info = {"name": made.string(name), "globalTaskId": number}
-            made.add(f"{table}_TASK_INFO", **info, taskType=row["taskType"])
-
-    task((0, 1000), "AI_CORE", "", 4, NO_CONTEXT)
-    for part in range(2):
-        task((10 * part, 900), "SDMA", "hcom_allReduce__868_0_1", 4, part)
-    collective = {"opName": made.string("hcom_allReduce__868_0_1"), "connectionId": 4, "opId": 1}
-    made.add("COMMUNICATION_OP", startNs=BASE, endNs=BASE + 990, **collective)
-    task((2000, 2100), "KERNEL_AICORE", "", 5, NO_CONTEXT)
-    task((2000, 2090), "KERNEL_AICORE", "MatMul", 5, 0)
-    task((3000, 3040), "KERNEL_AICORE", "", 6, NO_CONTEXT)  # of no parts: a kernel
-    task((4000, 4030), "STARS_COMMON", "Dropout", 7, NO_CONTEXT)
-    made.close()
-    wanted = {"hcom_allReduce": (1, 990), "MatMul": (1, 90), "Dropout": (1, 30)}
-    same(case.kernels(path), wanted | {"KERNEL_AICORE": (1, 40)})
-    same(len(case.numbers(path, "kernels")) > 0 and case.numbers(path, "kernels")["count"], 4)
-
-
-def ascend_tasks_are_launched_with_their_collective(case: Case) -> None:
-    """Without rows of its parts: tasks of the same launch are parts, too."""
-    events = [
-        {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}}
-        for pid, name in ((1, "Ascend Hardware"), (2, "HCCL"))
-    ]
-    group = {"ph": "M", "name": "thread_name", "pid": 2, "tid": 0}
-    events.append({**group, "args": {"name": "Group 0 Communication"}})
-    whole = {"ph": "X", "name": "hcom_allReduce__868_0_1", "pid": 2, "tid": 0, "dur": 9}
-    events.append({**whole, "ts": "1000.000", "args": {"connection_id": 502}})
-    for launch, start, name in ((502, "1001.000", "SDMA"), (503, "1020.000", "MEMCPY_ASYNC")):
-        args = {"Task Type": "SDMA", "Physic Stream Id": 4, "Task Id": 8, "connection_id": launch}
-        task = {"ph": "X", "name": name, "pid": 1, "tid": 4, "dur": 3, "args": args}
-        events.append({**task, "ts": start})
-    path = case.folder / "trace_view.json"
-    path.write_text(json.dumps(events))
-    same(case.kernels(path), {"hcom_allReduce": (1, 9000)})
-    _, ranks = report_of(case.program, path)
-    copies = rows(ranks[0]["sections"]["copies"], "by_kind")
-    same([(row["kind"], row["count"]) for row in copies], [("MEMCPY_ASYNC", 1)])
-
-
 # ---- Proton --------------------------------------------------------------------------------------
 
 
@@ -756,7 +578,9 @@ def proton_devices_are_texts_and_inner_nodes_empty(case: Case) -> None:
 Test = Callable[[Case], None]
 KINDS = ("xplane", "perfetto", "rocprof", "rocpd", "rpd", "ascend", "proton")
 TESTS: dict[str, Test] = {
-    name: test for name, test in globals().items() if name.startswith(tuple(f"{k}_" for k in KINDS))
+    name: test
+    for name, test in (globals() | vars(stumbling_ascend)).items()
+    if name.startswith(tuple(f"{k}_" for k in KINDS))
 }
 TESTS.pop("rocprof_process")
 

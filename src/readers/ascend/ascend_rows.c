@@ -248,7 +248,7 @@ static uint64_t transfer_key(const struct ascend_row *row)
 }
 
 /* The same for a collective and for all that is launched with it. */
-static uint64_t launch_key(const struct ascend_row *row)
+static uint64_t ascend_launch_key(const struct ascend_row *row)
 {
     return hash_mix((uint64_t)row->connection, ~HASH_MULTIPLIER);
 }
@@ -263,13 +263,12 @@ static void names_take_transfers(struct ascend_names *names, const struct trace_
         const struct ascend_row *row = &rows->rows[i];
         bool is_part = row->task >= 0 && row->stream >= 0 && !row->is_task;
 
-        if ((!is_part && row->connection <= 0) ||
-            row_role(names, builder, row) != ROLE_COLLECTIVES)
+        if ((!is_part && row->connection <= 0) || row_role(names, builder, row) != ROLE_COLLECTIVES)
             continue;
         if (is_part && !is_whole_collective(names, builder, row))
             (void)hash_map_set(&names->transfers, transfer_key(row), 1);
         if (row->connection > 0 && is_whole_collective(names, builder, row))
-            (void)hash_map_set(&names->transfers, launch_key(row), 1);
+            (void)hash_map_set(&names->transfers, ascend_launch_key(row), 1);
     }
 }
 
@@ -343,7 +342,7 @@ static void place_task(struct ascend_placing *placing)
     placing->event.kind =
         (uint8_t)(row->type ? ascend_task_kind(type, name) : EVENT_DEVICE_ANNOTATION);
     if (hash_map_find(&placing->names->transfers, transfer_key(row)) != NO_VALUE ||
-        hash_map_find(&placing->names->transfers, launch_key(row)) != NO_VALUE)
+        hash_map_find(&placing->names->transfers, ascend_launch_key(row)) != NO_VALUE)
         placing->event.kind = EVENT_DEVICE_OTHER; /* its collective is the work */
     if (placing->event.kind == EVENT_KERNEL)
         placing->event.detail = ascend_task_detail(placing->builder, type, -1);

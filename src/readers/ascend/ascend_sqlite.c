@@ -36,8 +36,8 @@ struct ascend_reading {
     struct connection_link *link_list;
     uint32_t link_count;
     uint32_t category;
-    int32_t device; /* of the tasks; -1 before the first */
-    bool has_steps; /* the operators have ProfilerStep */
+    int32_t device;           /* of the tasks */
+    bool has_steps;           /* the operators have ProfilerStep */
     struct hash_map launched; /* launches of tasks that consist of others: ascend_task_launch() */
     struct unnamed_task *unnamed;
     uint32_t unnamed_count;
@@ -452,17 +452,8 @@ static int64_t operator_of_connection(const struct ascend_reading *reading, int6
     return index == NO_VALUE ? NO_ID : reading->operator_list[index].external_id;
 }
 
-enum {
-    TASK_START,
-    TASK_END,
-    TASK_DEVICE,
-    TASK_STREAM,
-    TASK_CONNECTION,
-    TASK_ID,
-    TASK_TYPE,
-    TASK_CONTEXT,
-    TASK_NUMBER
-};
+enum { TASK_START, TASK_END, TASK_DEVICE, TASK_STREAM, TASK_CONNECTION, TASK_ID, TASK_TYPE };
+enum { TASK_CONTEXT = TASK_TYPE + 1, TASK_NUMBER };
 
 /* Of a task that is no part of another. */
 static const int64_t no_context = UINT32_MAX;
@@ -499,7 +490,7 @@ static void ascend_add_task(struct ascend_reading *reading, const struct sqlite_
     event->correlation = ascend_number(rows, TASK_CONNECTION, NO_ID);
     event->external_id = operator_of_connection(reading, event->correlation);
     event->detail = ascend_task_detail(&reading->builder, type, info ? info->bytes : -1);
-    if (reading->device < 0 || (info && info->is_transfer))
+    if (reading->device == 0 || (info && info->is_transfer))
         reading->device = ascend_small(ascend_number(rows, TASK_DEVICE, 0));
     if (ascend_number(rows, TASK_CONTEXT, no_context) != no_context)
         (void)hash_map_add(&reading->launched, ascend_task_launch(rows), 0);
@@ -510,8 +501,7 @@ static void ascend_add_task(struct ascend_reading *reading, const struct sqlite_
         trace_builder_add(&reading->builder, event);
 }
 
-/* A collective, or a kernel in several parts, is launched as one task that lasts as long as all its
- * parts and has the type of a kernel. */
+/* What has several parts is launched as a task that lasts as long as these: of the kind kernel. */
 static void ascend_add_unnamed(struct ascend_reading *reading)
 {
     for (uint32_t i = 0; i < reading->unnamed_count; i++) {
@@ -526,9 +516,9 @@ static void ascend_add_unnamed(struct ascend_reading *reading)
 /* What names tasks was read before, since rows of a database stand in no order. */
 static void ascend_read_tasks(struct ascend_reading *reading)
 {
-    static const char *const columns[] = {"startNs",      "endNs",        "deviceId", "streamId",
-                                          "connectionId", "globalTaskId", "taskType", "contextId",
-                                          "taskId",       NULL};
+    static const char *const columns[] = {
+        "startNs",      "endNs",    "deviceId",  "streamId", "connectionId",
+        "globalTaskId", "taskType", "contextId", "taskId",   NULL};
     struct sqlite_rows rows;
     struct event event;
 
@@ -576,7 +566,6 @@ static void ascend_read_collectives(struct ascend_reading *reading)
     ascend_rows_of(&rows, reading, "COMMUNICATION_OP", columns);
     while (sqlite_rows_next(&rows)) {
         struct event_detail detail = event_detail_none();
-        int64_t device;
 
         if (!ascend_row_event(reading, &rows, &event))
             continue;
@@ -593,10 +582,9 @@ static void ascend_read_collectives(struct ascend_reading *reading)
         detail.group_name = ascend_string(reading, &rows, COLLECTIVE_GROUP);
         event.detail = trace_builder_detail(&reading->builder, &detail);
         /* Older versions do not say it there: it is that of the parts. */
-        device = ascend_number(&rows, COLLECTIVE_DEVICE, reading->device);
-        event.track = stream_of(reading, device < 0 ? 0 : device, -1,
-                                detail.group_name ? detail.group_name
-                                                  : ascend_text(reading, "Communication"));
+        event.track = stream_of(
+            reading, ascend_number(&rows, COLLECTIVE_DEVICE, reading->device), -1,
+            detail.group_name ? detail.group_name : ascend_text(reading, "Communication"));
         event.correlation = ascend_number(&rows, COLLECTIVE_CONNECTION, NO_ID);
         event.external_id = operator_of_connection(reading, event.correlation);
         trace_builder_add(&reading->builder, &event);
@@ -673,7 +661,7 @@ static bool ascend_read(struct trace *trace, struct input_stream *input,
                         const struct read_options *options, struct error *error)
 {
     SCOPED(sqlite_input) database = {0};
-    struct ascend_reading reading = {.database = &database, .device = -1};
+    struct ascend_reading reading = {.database = &database};
     bool is_good;
 
     if (!sqlite_input_open(&database, input->name, error))

@@ -17,11 +17,11 @@ static const struct {
     uint32_t number;
     enum proto_form form;
 } usual_fields[] = {
-    {3, PROTO_VARINT},  {6, PROTO_LENGTH},  {8, PROTO_VARINT},  {10, PROTO_VARINT},
-    {11, PROTO_LENGTH}, {12, PROTO_LENGTH}, {13, PROTO_VARINT}, {33, PROTO_LENGTH},
-    {35, PROTO_LENGTH}, {36, PROTO_LENGTH}, {42, PROTO_VARINT}, {43, PROTO_LENGTH},
-    {44, PROTO_LENGTH}, {45, PROTO_LENGTH}, {50, PROTO_LENGTH}, {53, PROTO_LENGTH},
-    {58, PROTO_VARINT}, {59, PROTO_LENGTH}, {60, PROTO_LENGTH}, {79, PROTO_VARINT},
+    {3, PROTO_VARINT},  {6, PROTO_LENGTH},  {8, PROTO_VARINT},   {10, PROTO_VARINT},
+    {11, PROTO_LENGTH}, {12, PROTO_LENGTH}, {13, PROTO_VARINT},  {33, PROTO_LENGTH},
+    {35, PROTO_LENGTH}, {36, PROTO_LENGTH}, {42, PROTO_VARINT},  {43, PROTO_LENGTH},
+    {44, PROTO_LENGTH}, {45, PROTO_LENGTH}, {50, PROTO_LENGTH},  {53, PROTO_LENGTH},
+    {58, PROTO_VARINT}, {59, PROTO_LENGTH}, {60, PROTO_LENGTH},  {79, PROTO_VARINT},
     {87, PROTO_VARINT}, {89, PROTO_LENGTH}, {133, PROTO_LENGTH},
 };
 
@@ -423,7 +423,8 @@ static void read_compressed(struct perfetto_reading *reading, const struct packe
         }
     }
     if (!is_cut && (!is_whole || walk.damaged_at))
-        set_aside(reading, (int64_t)outer->packets.length, "compressed packets cannot be unpacked whole");
+        set_aside(reading, (int64_t)outer->packets.length,
+                  "compressed packets cannot be unpacked whole");
     free(text);
 }
 

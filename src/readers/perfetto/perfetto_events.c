@@ -112,8 +112,8 @@ static void read_event_name(struct perfetto_event *event, const struct perfetto_
     event->name = perfetto_known_text(state, event->name_word);
 }
 
-/* LegacyEvent: an event of Chrome's JSON as it was. name_iid 1, phase 2, duration_us 3; pid_override
- * 18, tid_override 19. */
+/* LegacyEvent: an event of Chrome's JSON as it was. name_iid 1, phase 2, duration_us 3;
+ * pid_override 18, tid_override 19. */
 static void read_legacy(struct perfetto_event *event, const struct perfetto_state *state,
                         const struct perfetto_sequence *sequence, struct proto_bytes message)
 {
@@ -630,9 +630,9 @@ static void read_instant(struct perfetto_reading *reading, const struct perfetto
     text.has |= HAS_START;
     if (event->phase == 'X') {
         text.phase = 'X';
-        text.has |= __builtin_mul_overflow(event->duration_us, INT64_C(1000), &text.duration_ns)
-                        ? HAS_DURATION | HAS_DURATION_OVERFLOW
-                        : HAS_DURATION;
+        text.has |= HAS_DURATION;
+        if (__builtin_mul_overflow(event->duration_us, INT64_C(1000), &text.duration_ns))
+            text.has |= HAS_DURATION_OVERFLOW;
     }
     if (proto_text_is(perfetto_word_of(&reading->state, event->category)->category, OWN_CATEGORY))
         read_own_header(reading, &text);
@@ -640,23 +640,18 @@ static void read_instant(struct perfetto_reading *reading, const struct perfetto
         torch_store_event(&reading->store, &text);
 }
 
-/* The type of an event that has none but Chrome's older form: instants, and events with a duration,
- * which have the same way. Arrows, counters, asynchronous events and objects of that form have no
- * type here: they are counted, as in inspect's list of what is not used. */
+/* The type of an event of Chrome's older form; events with a duration go the way of instants. All
+ * that has no type here, arrows and counters among it, is counted as not used. */
 static void use_phase(struct perfetto_reading *reading, struct perfetto_event *event)
 {
-    static const struct {
-        char phase;
-        uint8_t type;
-    } types[] = {{'B', PERFETTO_BEGIN},   {'E', PERFETTO_END},     {'X', PERFETTO_INSTANT},
-                 {'i', PERFETTO_INSTANT}, {'I', PERFETTO_INSTANT}, {'R', PERFETTO_INSTANT}};
     char text[64];
 
-    for (size_t i = 0; i < sizeof types / sizeof *types && !event->is_elsewhere; i++)
-        if (types[i].phase == event->phase)
-            event->type = types[i].type;
-    if (event->type)
+    if (!event->is_elsewhere && strchr("BEXiIR", event->phase)) {
+        event->type = event->phase == 'B'   ? PERFETTO_BEGIN
+                      : event->phase == 'E' ? PERFETTO_END
+                                            : PERFETTO_INSTANT;
         return;
+    }
     (void)snprintf(text, sizeof text, "legacy events of phase %c%s",
                    event->phase > ' ' && event->phase < 0x7f ? event->phase : '?',
                    event->is_elsewhere ? ", of other threads" : "");

@@ -417,12 +417,13 @@ static void work_of_an_mtia_is_work_of_a_device(void **state)
         "{\"ph\": \"X\", \"cat\": \"mtia_ccp_events\", \"name\": \"fc-dtype_Float\", \"pid\": 9, "
         "\"tid\": 4, \"ts\": 5, \"dur\": 3},"
         "{\"ph\": \"X\", \"cat\": \"mtia_ccp_events\", \"name\": \"dma_request\", \"pid\": 9, "
-        "\"tid\": 4, \"ts\": 9, \"dur\": 3},"
+        "\"tid\": 4, \"ts\": 9, \"dur\": 3, \"args\": {\"correlation\": 7}},"
         "{\"ph\": \"X\", \"cat\": \"mtia_ccp_events\", \"name\": \"event_wait\", \"pid\": 9, "
         "\"tid\": 4, \"ts\": 13, \"dur\": 3}");
     assert_int_equal(trace.device_count, 2);
     assert_int_equal(trace.device[0].kind, EVENT_KERNEL);
     assert_int_equal(trace.device[1].kind, EVENT_MEMCPY);
+    assert_int_equal(trace.device[1].correlation, 7);
     assert_int_equal(trace.device_note_count, 1);
     assert_int_equal(trace.tracks[trace.device[0].track].device, 9);
 }
