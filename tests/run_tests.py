@@ -78,9 +78,10 @@ def compiled(log: Path) -> Counts:
 
 
 def plans(log: Path) -> Counts:
-    """With --long a model is trained with four other batches and sequences than were recorded."""
+    """With --long a model is trained with four other sizes, and 50 times as many layouts are tried."""
     flags = [word for word in ("--long",) if word in sys.argv]
-    return script("tests/python/test_plan_from.py", PROGRAM, *flags)(log)
+    counts = script("tests/python/test_plan_from.py", PROGRAM, *flags)(log)
+    return counts.plus(script("tests/properties/plans_of_models.py", PROGRAM, *flags)(log))
 
 
 def model_profile(log: Path) -> Counts:
@@ -183,7 +184,7 @@ GROUPS = [
         compiled,
         "build",
     ),
-    Group("plans", "plans from recorded runs", plans, "build"),
+    Group("plans", "plans of models and from recorded runs", plans, "build"),
     Group(
         "mlperf-runs",
         "properties: MLPerf's logs of runs with known accounts",

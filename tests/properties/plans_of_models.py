@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Plans of many models, devices and layouts: none is absurd, and what cannot be is refused in one sentence.
+
+    plans_of_models.py PROGRAM [--seed N] [--count N] [--long]
+
+Layouts are drawn at random, good and bad ones; a refusal that names the nearest that fits is tried with that. Configs are
+those of tests/models, some with keys that are missing, of other types, zero, negative or huge, or cut off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = sorted((ROOT / "tests/models").glob("*.json"))
+DEVICES = ("H100 SXM", "A100-SXM4-80GB", "B200", "MI300X", "GB200", "L4", "TPU v5p", "RTX 4090")
+VALUES = (0, -1, 1, 3, 7, 2**31, 2**63, 1e300, 0.5, "8", None, True, [], {}, [4, 4])
+NEAREST = re.compile(
+    r"(--[a-z-]+)(?: is| of)? .*nearest (--[a-z-]+ |number of devices )?that (?:fits|does) is (\d+)"
+)
+OF_EACH, OF_EACH_LONG = 100, 5000
+
+
+class Plans:
+    def __init__(self, program: str, seed: int) -> None:
+        self.program = program
+        self.random = random.Random(seed)
+        self.passed = 0
+        self.failed = 0
+
+    def run(self, options: dict[str, object], config: Path) -> subprocess.CompletedProcess[str]:
+        words = [f"{name}={value}" for name, value in options.items()]
+        command = [self.program, "plan", "--json", f"--model={config}", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    def note(self, what: str | None, options: dict[str, object], config: Path) -> None:
+        if what is None:
+            self.passed += 1
+            return
+        self.failed += 1
+        words = " ".join(f"'{name}={value}'" for name, value in options.items())
+        print(f"FAILED: {what}: flopledger plan --model={config} {words}")
+        if config.parent != ROOT / "tests/models":
+            print(config.read_text(errors="replace")[:2000])
+
+    def layout(self) -> dict[str, object]:
+        choose = self.random.choice
+        options: dict[str, object] = {
+            "--device": choose(DEVICES),
+            "--devices": choose((1, 6, 8, 16, 64, 100, 512, 4096)),
+            "--global-batch": choose((1, 12, 64, 100, 1024, 4096)),
+        }
+        sizes = {
+            "--tp": (1, 2, 3, 4, 8, 16),
+            "--pp": (1, 2, 3, 4, 5, 8),
+            "--vp": (1, 2, 3),
+            "--cp": (1, 2, 4),
+            "--ep": (1, 2, 3, 8, 64),
+            "--dp": (1, 2, 8),
+            "--micro-batch": (1, 2, 3, 4),
+            "--zero": (0, 1, 2, 3),
+            "--recompute": ("none", "selective", "full"),
+            "--seq": (1, 100, 2048, 8192),
+        }
+        rare = ("--vp", "--cp", "--ep", "--dp")
+        for name, values in sizes.items():
+            if self.random.random() < (0.15 if name in rare else 0.5):
+                options[name] = choose(values)
+        options.setdefault("--seq", 2048)
+        options.setdefault("--tp", 1)  # no search
+        return options
+
+    def try_layout(self) -> None:
+        config = self.random.choice(MODELS)
+        options = self.layout()
+        done = self.run(options, config)
+        for _ in range(4):  # each refusal may be followed by another
+            if done.returncode == 0 or not self.follow(done.stderr, options):
+                break
+            before = done.stderr
+            done = self.run(options, config)
+            if done.stderr == before:
+                self.note("what is told as the nearest is refused as well", options, config)
+                return
+        self.note(fault_of(done), options, config)
+
+    def follow(self, told: str, options: dict[str, object]) -> bool:
+        found = NEAREST.search(told)
+        if not found:
+            return False
+        of, other, number = found.groups()
+        name = "--devices" if other and other.startswith("number") else (other or of).strip()
+        if " times " in told.split(" is ")[0] or name not in options:
+            if name not in ("--devices", "--global-batch"):
+                return False
+        options[name] = int(number)
+        return True
+
+    def try_config(self, folder: Path) -> None:
+        source = self.random.choice(MODELS)
+        config = folder / source.name
+        tree = json.loads(source.read_text())
+        for _ in range(self.random.randint(1, 3)):
+            part = self.random.choice(
+                [tree, *(v for v in tree.values() if isinstance(v, dict) and v)]
+            )
+            key = self.random.choice(list(part))
+            if self.random.random() < 0.3:
+                del part[key]
+            else:
+                part[key] = self.random.choice(VALUES)
+            if not tree:
+                break
+        text = json.dumps(tree)
+        if self.random.random() < 0.1:
+            text = text[: self.random.randrange(len(text))]
+        config.write_text(text)
+        options = {"--device": "H100 SXM", "--devices": 64, "--global-batch": 64, "--seq": 2048}
+        if self.random.random() < 0.8:
+            options["--tp"] = self.random.choice((1, 2))
+        done = self.run(options, config)
+        self.note(fault_of(done), options, config)
+
+
+def fault_of(done: subprocess.CompletedProcess[str]) -> str | None:
+    if done.returncode in (2, 3, 4):
+        lines = done.stderr.strip().split("\n")
+        if len(lines) != 1 or not lines[0].startswith("flopledger: ") or len(lines[0]) > 600:
+            return f"no refusal in one sentence: {done.stderr!r}"
+        return None
+    if done.returncode != 0:
+        return f"ended with {done.returncode}: {done.stderr[:300]!r}"
+    sections = json.loads(done.stdout)["ranks"][0]["sections"]
+    numbers = {key: number["value"] for key, number in sections["plan"]["numbers"].items()}
+    memory = {key: number["value"] for key, number in sections["plan_memory"]["numbers"].items()}
+    rows = sections["plan_ledger"]["tables"]["accounts"]["rows"]
+    parts = ("weights", "gradients", "optimizer", "activations", "other")
+    rules = {
+        "MFU": 0 < numbers["mfu"] <= 1,
+        "HFU": numbers["mfu"] * 0.999 <= numbers["hfu"] <= 1,
+        "an account": all(row["time"] >= 0 for row in rows),
+        "the sum": abs(sum(row["time"] for row in rows) - numbers["step_time"]) <= 20,
+        "the interval": numbers["step_time_low"]
+        <= numbers["step_time"]
+        <= numbers["step_time_high"],
+        "tokens": numbers["tokens_per_second"] > 0,
+        "memory": min(memory[part] for part in parts) >= 0 and memory["weights"] > 0,
+        "sum of memory": abs(sum(memory[part] for part in parts) - memory["total"]) <= 8,
+        "least memory": 0 < memory["least"] <= memory["total"],
+    }
+    wrong = [name for name, is_kept in rules.items() if not is_kept]
+    return f"absurd: {', '.join(wrong)}: {numbers} {memory}" if wrong else None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int)
+    parser.add_argument("--long", action="store_true")
+    wanted = parser.parse_args()
+    plans = Plans(str(Path(wanted.program).resolve()), wanted.seed)
+    count = wanted.count or (OF_EACH_LONG if wanted.long else OF_EACH)
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(count):
+            plans.try_layout()
+            plans.try_config(Path(folder))
+    print(f"{plans.passed} passed, {plans.failed} failed, 0 skipped")
+    sys.exit(1 if plans.failed else 0)
+
+
+if __name__ == "__main__":
+    main()
