@@ -361,6 +361,29 @@ static void plan_add_requests(struct results *results, struct section *section,
     }
 }
 
+/* With twice, four times... as many devices, as far as they divide the heads. */
+static void plan_warn_of_none(struct results *results, struct section *section,
+                              const struct plan_setting *setting, const struct plan_server *server,
+                              bool fits)
+{
+    int64_t heads = setting->model->heads;
+    int64_t tensor = 2 * server->tensor;
+
+    while (heads > 0 && heads % tensor == 0 &&
+           plan_best_requests(setting, tensor, server->context, server->latency) == 0)
+        tensor *= 2;
+    section_add_warning(
+        results, section,
+        fits ? "not even one request keeps the latency" : "not even one request fits in memory",
+        results_format(results, "%s, on %lld device%s",
+                       fits ? "a token of one takes longer" : "weights and cache have 90 % of it",
+                       (long long)server->tensor, server->tensor == 1 ? "" : "s"),
+        heads > 0 && heads % tensor == 0
+            ? results_format(results, "--tp %lld, of what was tried the nearest that does",
+                             (long long)tensor)
+            : "fewer tokens of a request, smaller number formats or another device");
+}
+
 /* One request more tells which limit was met: if it fits in memory, latency stopped it. */
 struct section *describe_plan_serving(struct results *results, const struct plan_setting *setting,
                                       const struct plan_server *server)
@@ -389,6 +412,8 @@ struct section *describe_plan_serving(struct results *results, const struct plan
     if (best > 0)
         plan_add_number(results, section, "decode_tokens_per_second", "decode, tokens a second",
                         value_number(step.tokens_per_second));
+    if (best == 0)
+        plan_warn_of_none(results, section, setting, server, more.fits);
     plan_add_phases(results, section, setting, server);
     plan_add_requests(results, section, setting, server);
     return section;
