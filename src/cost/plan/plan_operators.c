@@ -27,13 +27,21 @@ static const struct plan_rates all_rates[] = {
 #include "cost/plan/plan_rate_list.def"
 };
 
+/* Asked for each layout of a search: most rows differ in the first letter. */
+static bool plan_row_fits(const char *row, const struct device_peak *device)
+{
+    const char *architecture = device->architecture;
+
+    return (row[0] == device->name[0] && strcmp(row, device->name) == 0) ||
+           (row[0] == architecture[0] && strncmp(row, architecture, strlen(row)) == 0);
+}
+
 /* The last row has no architecture and fits all others. */
 const struct plan_rates *plan_rates_of(const struct device_peak *device)
 {
     const struct plan_rates *rates = all_rates;
 
-    while (rates->architecture && strcmp(rates->architecture, device->name) != 0 &&
-           strncmp(rates->architecture, device->architecture, strlen(rates->architecture)) != 0)
+    while (rates->architecture && !plan_row_fits(rates->architecture, device))
         rates++;
     return rates;
 }
