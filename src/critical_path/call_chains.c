@@ -64,7 +64,8 @@ static void sum_task(struct chaining *chaining, uint32_t task)
 {
     const struct trace_task *what = &chaining->graph->tasks[task];
     uint32_t before = task_waited_for(&chaining->tasks, task);
-    int64_t *parts_ns = chaining->sums_ns[task], data_ns = chaining->graph->data_ns[task];
+    int64_t *parts_ns = chaining->sums_ns[task];
+    int64_t data_ns = trace_term_ns(chaining->graph->data_ns, task);
     int64_t duration_ns = chaining->tasks.durations_ns[task];
 
     if (before != NO_TASK)

@@ -33,7 +33,7 @@ static void find_latest_arrivals(struct pinned_steps *pinned)
 
             if (!is_device_task(task) || graph->tasks[before].kind != TASK_DELAY)
                 continue;
-            arrival_ns = recorded_start_ns(graph, task) - graph->delays_ns[i];
+            arrival_ns = recorded_start_ns(graph, task) - trace_term_ns(graph->delays_ns, i);
             if (arrival_ns < latest_ns[before])
                 latest_ns[before] = arrival_ns;
         }
@@ -97,7 +97,8 @@ void pin_steps(struct pinned_steps *pinned, const struct trace_graph *graph)
         uint32_t task = graph->graph.order[i];
 
         pin_task(pinned, task,
-                 task_ready_ns(&graph->graph, task, pinned->ends_ns, graph->floors_ns[task]));
+                 task_ready_ns(&graph->graph, task, pinned->ends_ns,
+                               trace_term_ns(graph->floors_ns, task)));
     }
 }
 

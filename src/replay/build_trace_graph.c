@@ -4,6 +4,7 @@
 #include "base/core/array.h"
 #include "base/core/invariant.h"
 #include "base/core/large_array.h"
+#include "base/core/search.h"
 #include "replay/graph_building.h"
 #include "replay/trace_graph.h"
 #include "trace/name_answers.h"
@@ -28,9 +29,7 @@ static void find_launches_outside(struct capture *capture)
 
     capture->is_outside = require_memory(calloc(building->cuts.count + 1, 1));
     for (uint32_t i = 0; i < trace->device_count; i++) {
-        uint32_t cut = trace->launch[i] == NO_EVENT || !building->is_chosen[i]
-                           ? NO_EVENT
-                           : building->cut_of_host[trace->launch[i]];
+        uint32_t cut = building->cut_of_event[i];
 
         if (cut != NO_EVENT && trace->device[i].kind == EVENT_MEMCPY &&
             strstr(trace_text(trace, trace->device[i].name), "Pageable"))
@@ -214,8 +213,6 @@ static void add_thread_tasks(struct graph_building *building)
             trace_task_set(&out->recompute_ns, task, out->tasks[task].duration_ns);
         task_graph_need(&out->graph, task, last);
         building->task_of_cut[i] = task;
-        if (cut->host_event != NO_EVENT)
-            building->cut_of_host[cut->host_event] = (uint32_t)i;
         if (cut->kind == CUT_END)
             out->measured[out->measured_count++] = task;
         last = task;
@@ -275,6 +272,42 @@ static uint32_t *no_events(size_t count)
     return events;
 }
 
+/* Where the call is cut: near the last one looked up, mostly. */
+static uint32_t cut_of_call(const struct graph_building *building, uint32_t call, size_t last)
+{
+    enum { LOOKED_AT = 8 };
+    const struct event *event = &building->trace->host[call];
+    const struct host_cut *cuts = building->cuts.cuts;
+    size_t count = building->cuts.count;
+
+    for (size_t i = last; i < count && i < last + LOOKED_AT; i++)
+        if (cuts[i].host_event == call)
+            return (uint32_t)i;
+    for (size_t i = LOWER_BOUND(k, 0, count,
+                                cuts[k].track != event->track
+                                    ? cuts[k].track < event->track
+                                    : cuts[k].start_ns < event->start_ns);
+         i < count && cuts[i].track == event->track && cuts[i].start_ns == event->start_ns; i++)
+        if (cuts[i].host_event == call)
+            return (uint32_t)i;
+    return NO_EVENT;
+}
+
+/* By the work, of which there is far less than of host events. */
+static void find_cuts_of_events(struct graph_building *building)
+{
+    const struct trace *trace = building->trace;
+    uint32_t last = 0;
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        if (trace->launch[i] == NO_EVENT || !building->is_chosen[i])
+            continue;
+        building->cut_of_event[i] = cut_of_call(building, trace->launch[i], last);
+        if (building->cut_of_event[i] != NO_EVENT)
+            last = building->cut_of_event[i];
+    }
+}
+
 /* Marks of steps are left out of the host's activity, since they would make all time
  * "annotated". */
 static void begin_building(struct graph_building *building)
@@ -285,7 +318,7 @@ static void begin_building(struct graph_building *building)
     building->is_chosen = require_memory(calloc(trace->device_count + (size_t)1, 1));
     building->out->task_of_event = no_events(trace->device_count);
     building->place = no_events(trace->device_count);
-    building->cut_of_host = no_events(trace->host_count);
+    building->cut_of_event = no_events(trace->device_count);
     building->needs =
         require_memory(calloc(trace->device_count + (size_t)1, sizeof *building->needs));
     host_activity_init(&building->activity, trace);
@@ -297,6 +330,7 @@ static void begin_building(struct graph_building *building)
     choose_events(building);
     find_host_cuts(&building->cuts, ledger, &building->activity, building->range_ns,
                    building->is_chosen);
+    find_cuts_of_events(building);
     building->before_cut = no_events(building->cuts.count);
     building->task_of_cut = no_events(building->cuts.count);
     building->delay_of_cut = no_events(building->cuts.count);
@@ -311,7 +345,7 @@ static void end_building(struct graph_building *building)
     free(building->is_chosen);
     free(building->place);
     free(building->needs);
-    free(building->cut_of_host);
+    free(building->cut_of_event);
     free(building->before_cut);
     free(building->task_of_cut);
     free(building->delay_of_cut);
@@ -344,15 +378,15 @@ static bool loads_itself(const struct trace *trace)
     return has_one;
 }
 
-/* What is told of some tasks gets a place for each. */
+/* What is told of some tasks gets a place for each; what is told of none stays NULL. */
 static void lay_out_terms(struct trace_graph *graph)
 {
-    size_t count = graph->graph.task_count + 1;
+    int64_t **terms[] = {&graph->delays_ns, &graph->floors_ns, &graph->data_ns,
+                         &graph->recompute_ns};
 
-    LARGE_ARRAY_RESERVE(graph->delays_ns, count);
-    LARGE_ARRAY_RESERVE(graph->floors_ns, count);
-    LARGE_ARRAY_RESERVE(graph->data_ns, count);
-    LARGE_ARRAY_RESERVE(graph->recompute_ns, count);
+    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
+        if (*terms[i])
+            LARGE_ARRAY_RESERVE(*terms[i], graph->graph.task_count + 1);
 }
 
 /* The device's tasks first, as their numbers are what cuts link to; links last, when both

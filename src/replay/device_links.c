@@ -202,8 +202,7 @@ static void link_device_task(struct graph_building *building, uint32_t event,
     const struct event *device = trace->device;
     struct work_needs *needs = &building->needs[event];
     uint32_t task = building->out->task_of_event[event], before = event_before(building, event);
-    uint32_t launch = trace->launch[event];
-    uint32_t cut = launch == NO_EVENT ? NO_EVENT : building->cut_of_host[launch];
+    uint32_t launch = trace->launch[event], cut = building->cut_of_event[event];
     int64_t start_ns = device[event].start_ns, delay_ns = building->gap_ns, free_ns = INT64_MIN;
     int64_t arrived_ns = INT64_MIN;
     bool is_first_of_cut = cut != NO_EVENT && building->delay_of_cut[cut] == NO_EVENT;

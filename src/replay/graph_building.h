@@ -94,7 +94,7 @@ struct graph_building {
     uint32_t *place;              /* [device_count]: in its stream */
     struct work_needs *needs;     /* [device_count]: what each waits for */
     struct graph_stream *streams; /* by track */
-    uint32_t *cut_of_host;        /* [host_count]: of calls that are cuts, else NO_EVENT */
+    uint32_t *cut_of_event;       /* [device_count]: its launch, of chosen work; else NO_EVENT */
     uint32_t *before_cut;         /* [cuts]: the task that ends where the cut starts */
     uint32_t *task_of_cut;        /* [cuts]: the task that ends where the cut ends */
     uint32_t *delay_of_cut; /* [cuts]: from the call to the device; NO_EVENT until asked for */

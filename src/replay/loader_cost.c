@@ -8,7 +8,7 @@ static double loader_ns(const struct trace_graph *graph)
 {
     double sum_ns = 0;
 
-    for (size_t i = 0; i < graph->graph.task_count; i++)
+    for (size_t i = 0; graph->data_ns && i < graph->graph.task_count; i++)
         sum_ns += (double)graph->data_ns[i];
     return sum_ns;
 }

@@ -57,7 +57,8 @@ static int64_t changed_duration(const struct trace_graph *graph, const struct sc
                                 struct factors *factors, size_t at)
 {
     const struct trace_task *task = &graph->tasks[at];
-    int64_t data_ns = graph->data_ns[at], recompute_ns = graph->recompute_ns[at];
+    int64_t data_ns = trace_term_ns(graph->data_ns, at);
+    int64_t recompute_ns = trace_term_ns(graph->recompute_ns, at);
     double again = recompute_ns > 0 ? factors->recompute : 1;
     double host = factors->host * (task->is_captured ? factors->captured : 1);
 
@@ -163,8 +164,9 @@ int64_t *trace_graph_durations(const struct trace_graph *graph, const struct rep
     return durations_ns;
 }
 
-/* Over work of the device only: its starts are recorded, and they are what the length is made
- * of. Nothing begins together here, so that a start is the duration before the end. */
+/* Of a replay without changes, over work of the device only: its starts are recorded, and they are
+ * what the length is made of. Nothing begins together here, so that a start is the duration before
+ * the end. */
 static int64_t mean_start_error_ns(const struct trace_graph *graph, const struct replay *replay)
 {
     double sum_ns = 0;
@@ -175,20 +177,20 @@ static int64_t mean_start_error_ns(const struct trace_graph *graph, const struct
 
         if (task->kind != TASK_DEVICE)
             continue;
-        sum_ns += fabs((double)(replay->ends_ns[i] - replay->durations_ns[i] + graph->start_ns -
+        sum_ns += fabs((double)(replay->ends_ns[i] - task->duration_ns + graph->start_ns -
                                 graph->trace->device[task->whose].start_ns));
         count++;
     }
     return count ? llround(sum_ns / (double)count) : 0;
 }
 
-/* One walk over the graph per scenario: O(tasks + edges). */
+/* One walk over the graph per scenario: O(tasks + edges). Ends take the places of durations: no task
+ * asks for the duration of another. */
 struct trace_replay trace_graph_replay(const struct trace_graph *graph,
                                        const struct replay_terms *terms)
 {
-    int64_t *durations_ns = trace_graph_durations(graph, terms);
-    int64_t *ends_ns = replay_trace_array_of_tasks(graph);
-    struct replay replay = {.durations_ns = durations_ns,
+    int64_t *ends_ns = trace_graph_durations(graph, terms);
+    struct replay replay = {.durations_ns = ends_ns,
                             .delays_ns = graph->delays_ns,
                             .floors_ns = graph->floors_ns,
                             .ends_ns = ends_ns};
@@ -201,7 +203,6 @@ struct trace_replay trace_graph_replay(const struct trace_graph *graph,
             result.length_ns = ends_ns[graph->measured[i]];
     if (terms->compares_starts)
         result.start_error_ns = mean_start_error_ns(graph, &replay);
-    large_array_free(durations_ns);
     large_array_free(ends_ns);
     return result;
 }

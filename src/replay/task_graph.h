@@ -52,7 +52,7 @@ struct replay {
     const uint8_t *is_not_awaited; /* the others of its group begin without it; NULL: all wait */
     int64_t *starts_ns; /* filled: when it is ready; of a group its own, not the last one's. NULL:
                            not asked for, of a graph without groups */
-    int64_t *ends_ns;   /* filled */
+    int64_t *ends_ns;   /* filled; may be durations_ns, which are then gone */
 };
 
 /* Where a run of tasks that begin together ends in the order. */

@@ -54,6 +54,12 @@ static inline uint32_t trace_task_track(const struct trace_task *task)
     return task->kind <= TASK_SYNC ? task->whose : NO_EVENT;
 }
 
+/* Of a list of a graph that is made. */
+static inline int64_t trace_term_ns(const int64_t *times_ns, size_t task)
+{
+    return times_ns ? times_ns[task] : 0;
+}
+
 /* What is replayed. */
 struct recorded_steps {
     const struct trace *trace;
@@ -69,7 +75,8 @@ struct trace_graph {
     struct trace_task *tasks; /* [graph.task_count] */
     size_t task_capacity;
     /* Of the tasks, and 0 of nearly all: large arrays whose pages are touched where they are not.
-     * trace_task_time reads them while the graph is made; then all have [graph.task_count]. */
+     * trace_task_time reads them while the graph is made; then all have [graph.task_count], or are
+     * NULL: 0 of all (see trace_term_ns). */
     int64_t *delays_ns;    /* DEVICE: after what it waits for */
     int64_t *floors_ns;    /* not before; from the start of the range */
     int64_t *data_ns;      /* HOST: of the duration, in the data loader */
@@ -94,7 +101,7 @@ struct trace_replay {
 
 /* What a replay is made with. */
 struct replay_terms {
-    bool compares_starts;            /* start_error_ns is asked for; else it is 0 */
+    bool compares_starts;            /* start_error_ns is asked for, without changes; else it is 0 */
     const struct scenario *scenario; /* NULL: no changes */
     double host_slowdown;            /* all times of host threads are multiplied by it, besides */
     const double *event_factors;     /* [trace->device_count]: what becomes of each event's time,

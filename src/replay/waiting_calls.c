@@ -123,9 +123,7 @@ void link_waiting_calls(struct graph_building *building)
         if (building->cuts.cuts[i].kind == CUT_SYNC)
             link_sync(building, i);
     for (uint32_t i = 0; i < trace->device_count; i++) {
-        uint32_t cut = trace->launch[i] == NO_EVENT || !building->is_chosen[i]
-                           ? NO_EVENT
-                           : building->cut_of_host[trace->launch[i]];
+        uint32_t cut = building->cut_of_event[i];
         uint32_t event, task;
 
         if (cut == NO_EVENT || cut == seen)
