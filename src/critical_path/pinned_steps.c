@@ -33,7 +33,7 @@ static void find_latest_arrivals(struct pinned_steps *pinned)
 
             if (!is_device_task(task) || graph->tasks[before].kind != TASK_DELAY)
                 continue;
-            arrival_ns = recorded_start_ns(graph, task) - trace_term_ns(graph->delays_ns, i);
+            arrival_ns = recorded_start_ns(graph, task) - task->delay_ns;
             if (arrival_ns < latest_ns[before])
                 latest_ns[before] = arrival_ns;
         }

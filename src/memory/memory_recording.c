@@ -191,7 +191,8 @@ static enum memory_phase phase_of(const struct attribution *attribution, uint32_
         return MEMORY_BACKWARD;
     if (phase == PHASE_OPTIMIZER)
         return MEMORY_OPTIMIZER;
-    if (marked == MEMORY_OUTSIDE && event != NO_EVENT && run->contexts.modules[event] != NO_MODULE)
+    if (marked == MEMORY_OUTSIDE && event != NO_EVENT &&
+        module_of_host(&run->contexts, event) != NO_MODULE)
         return MEMORY_FORWARD; /* a forward that no mark tells of: of evaluation */
     return marked;
 }
@@ -298,7 +299,8 @@ static void attribute_block(struct attribution *attribution, struct memory_block
     block->event = block->track == NO_EVENT
                        ? NO_EVENT
                        : event_around(attribution, block->track, block->start_ns);
-    block->module = block->event == NO_EVENT ? NO_MODULE : run->contexts.modules[block->event];
+    block->module =
+        block->event == NO_EVENT ? NO_MODULE : module_of_host(&run->contexts, block->event);
     if (block->tensor != NO_TENSOR && *run->side->tensors[block->tensor].module)
         block->module = attribution->modules[block->tensor];
     block->phase = (uint8_t)(block->start_ns == INT64_MIN ? MEMORY_OUTSIDE

@@ -112,7 +112,7 @@ struct nvtx_name nvtx_name_parse(const char *text)
 
 /* That sizes are there proves that record_shapes was on, which the database does not say
  * itself. */
-void nvtx_name_apply(struct trace_builder *builder, struct event *event, const char *text)
+void nvtx_name_apply(struct trace_builder *builder, struct found_event *event, const char *text)
 {
     struct nvtx_name name = nvtx_name_parse(text);
     struct event_detail detail;

@@ -26,6 +26,6 @@ struct nvtx_name nvtx_name_parse(const char *text);
 
 /* Gives a range its name, and makes an operator of one that PyTorch wrote for an op: kind, sequence
  * number, id and shapes. `event` is of this builder. */
-void nvtx_name_apply(struct trace_builder *builder, struct event *event, const char *text);
+void nvtx_name_apply(struct trace_builder *builder, struct found_event *event, const char *text);
 
 #endif

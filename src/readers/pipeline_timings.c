@@ -49,13 +49,13 @@ static int64_t pipeline_timings_time_of(const struct json_node *node)
 static void pipeline_timings_add_event(struct timings_reading *reading, enum event_kind kind,
                                        const char *name, const int64_t range_ns[2])
 {
-    struct event event = {.start_ns = range_ns[0],
-                          .duration_ns = range_ns[1] - range_ns[0],
-                          .correlation = NO_ID,
-                          .external_id = NO_ID,
-                          .name = pipeline_timings_text_of(reading, name),
-                          .track = kind == EVENT_KERNEL ? reading->stream : reading->host,
-                          .kind = (uint8_t)kind};
+    struct found_event event = {.start_ns = range_ns[0],
+                                .duration_ns = range_ns[1] - range_ns[0],
+                                .correlation = NO_ID,
+                                .external_id = NO_ID,
+                                .name = pipeline_timings_text_of(reading, name),
+                                .track = kind == EVENT_KERNEL ? reading->stream : reading->host,
+                                .kind = (uint8_t)kind};
 
     trace_builder_add(&reading->builder, &event);
     trace_builder_count(&reading->builder, reading->category, 'X', range_ns[0], range_ns[1]);

@@ -83,7 +83,7 @@ void mark_captured_tasks(struct graph_building *building)
 
     find_launches_outside(&capture);
     for (size_t i = 0; i < building->cuts.count; i++)
-        collect_cut(&capture, i, building->before_cut[i]);
+        collect_cut(&capture, i, task_before_cut(building, i));
     free(capture.is_outside);
 }
 
@@ -197,6 +197,7 @@ static void add_thread_tasks(struct graph_building *building)
     for (size_t i = 0; i < building->cuts.count; i++) {
         const struct host_cut *cut = &building->cuts.cuts[i];
         int64_t until_ns = cut->kind == CUT_TAKES_OVER ? cut->idle_since_ns : cut->start_ns;
+        int64_t end_ns = host_cut_end_ns(cut);
         uint32_t task;
 
         if (i == 0 || cut[-1].track != cut->track) {
@@ -205,8 +206,7 @@ static void add_thread_tasks(struct graph_building *building)
         }
         last = add_host_task(building, cut->track, last, at_ns, until_ns);
         at_ns = later_of(at_ns, cut->start_ns);
-        building->before_cut[i] = last;
-        task = add_task(building, task_kind_of_cut(cut), cut->end_ns - at_ns);
+        task = add_task(building, task_kind_of_cut(cut), end_ns - at_ns);
         /* A call lies in recomputation or outside: its first nanosecond tells. */
         if (marked_ns(&building->recomputing, cut->track,
                       (int64_t[2]){cut->start_ns, cut->start_ns + 1}) > 0)
@@ -216,7 +216,7 @@ static void add_thread_tasks(struct graph_building *building)
         if (cut->kind == CUT_END)
             out->measured[out->measured_count++] = task;
         last = task;
-        at_ns = later_of(at_ns, cut->end_ns);
+        at_ns = later_of(at_ns, end_ns);
         place_host_task(building, task, cut->track, at_ns);
     }
 }
@@ -284,9 +284,8 @@ static uint32_t cut_of_call(const struct graph_building *building, uint32_t call
         if (cuts[i].host_event == call)
             return (uint32_t)i;
     for (size_t i = LOWER_BOUND(k, 0, count,
-                                cuts[k].track != event->track
-                                    ? cuts[k].track < event->track
-                                    : cuts[k].start_ns < event->start_ns);
+                                cuts[k].track != event->track ? cuts[k].track < event->track
+                                                              : cuts[k].start_ns < event->start_ns);
          i < count && cuts[i].track == event->track && cuts[i].start_ns == event->start_ns; i++)
         if (cuts[i].host_event == call)
             return (uint32_t)i;
@@ -331,7 +330,6 @@ static void begin_building(struct graph_building *building)
     find_host_cuts(&building->cuts, ledger, &building->activity, building->range_ns,
                    building->is_chosen);
     find_cuts_of_events(building);
-    building->before_cut = no_events(building->cuts.count);
     building->task_of_cut = no_events(building->cuts.count);
     building->delay_of_cut = no_events(building->cuts.count);
 }
@@ -346,7 +344,6 @@ static void end_building(struct graph_building *building)
     free(building->place);
     free(building->needs);
     free(building->cut_of_event);
-    free(building->before_cut);
     free(building->task_of_cut);
     free(building->delay_of_cut);
     host_cuts_clear(&building->cuts);
@@ -381,8 +378,7 @@ static bool loads_itself(const struct trace *trace)
 /* What is told of some tasks gets a place for each; what is told of none stays NULL. */
 static void lay_out_terms(struct trace_graph *graph)
 {
-    int64_t **terms[] = {&graph->delays_ns, &graph->floors_ns, &graph->data_ns,
-                         &graph->recompute_ns};
+    int64_t **terms[] = {&graph->floors_ns, &graph->data_ns, &graph->recompute_ns};
 
     for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
         if (*terms[i])
@@ -425,7 +421,6 @@ void trace_graph_clear(struct trace_graph *graph)
 {
     task_graph_clear(&graph->graph);
     free(graph->tasks);
-    large_array_free(graph->delays_ns);
     large_array_free(graph->floors_ns);
     large_array_free(graph->data_ns);
     large_array_free(graph->recompute_ns);

@@ -107,7 +107,7 @@ static uint32_t launch_delay(struct graph_building *building, uint32_t cut, uint
          device->start_ns - event_end_ns(&building->trace->device[before]) <= longest_hand_over_ns))
         own_ns = building->latency_ns;
     task = add_task(building, TASK_DELAY, own_ns - building->gap_ns);
-    task_graph_need(&building->out->graph, task, building->before_cut[cut]);
+    task_graph_need(&building->out->graph, task, task_before_cut(building, cut));
     building->delay_of_cut[cut] = task;
     return task;
 }
@@ -233,7 +233,7 @@ static void link_device_task(struct graph_building *building, uint32_t event,
     if (cut == NO_EVENT && launch != NO_EVENT)
         trace_task_set(&building->out->floors_ns, task,
                        start_ns - building->range_ns[0] - delay_ns);
-    trace_task_set(&building->out->delays_ns, task, delay_ns);
+    building->out->tasks[task].delay_ns = delay_ns;
 }
 
 /* In order of start, so last_started[] holds what each stream began before the event that is

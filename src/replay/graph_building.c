@@ -95,8 +95,8 @@ static int compare_cuts(const void *left, const void *right)
         return a->track < b->track ? -1 : 1;
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns > b->end_ns ? -1 : 1;
+    if (host_cut_end_ns(a) != host_cut_end_ns(b))
+        return host_cut_end_ns(a) > host_cut_end_ns(b) ? -1 : 1;
     return (a->kind > b->kind) - (a->kind < b->kind);
 }
 
@@ -258,7 +258,6 @@ static void add_hand_over(struct host_cuts *cuts, const struct busy_threads *bus
                                     .partner = NO_EVENT,
                                     .kind = CUT_HANDS_OVER});
     add_cut(cuts, (struct host_cut){.start_ns = silence_ns[1],
-                                    .end_ns = silence_ns[1],
                                     .idle_since_ns = silence_ns[0],
                                     .track = busy->threads[woken].track,
                                     .host_event = NO_EVENT,
@@ -408,7 +407,7 @@ uint32_t add_room(struct graph_building *building, uint32_t running, int64_t unt
 
     out->tasks[room].whose = running;
     trace_task_set(&out->recompute_ns, room, trace_task_time(out->recompute_ns, task));
-    trace_task_set(&out->delays_ns, room, trace_task_time(out->delays_ns, task));
+    out->tasks[room].delay_ns = out->tasks[task].delay_ns;
     trace_task_set(&out->floors_ns, room, trace_task_time(out->floors_ns, task));
     need_all(building, room, &building->needs[running]);
     return room;

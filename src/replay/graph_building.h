@@ -43,13 +43,20 @@ enum cut_kind {
 
 struct host_cut {
     int64_t start_ns;
-    int64_t end_ns;
-    int64_t idle_since_ns; /* TAKES_OVER: when the thread fell silent */
+    union {
+        int64_t end_ns;        /* of all but TAKES_OVER */
+        int64_t idle_since_ns; /* TAKES_OVER: when the thread fell silent */
+    };
     uint32_t track;
     uint32_t host_event; /* index in trace->host, NO_EVENT for moments */
     uint32_t partner;    /* TAKES_OVER: index of the HANDS_OVER */
     uint8_t kind;        /* enum cut_kind */
 };
+
+static inline int64_t host_cut_end_ns(const struct host_cut *cut)
+{
+    return cut->kind == CUT_TAKES_OVER ? cut->start_ns : cut->end_ns;
+}
 
 /* Sorted by track, then start. */
 struct host_cuts {
@@ -95,7 +102,6 @@ struct graph_building {
     struct work_needs *needs;     /* [device_count]: what each waits for */
     struct graph_stream *streams; /* by track */
     uint32_t *cut_of_event;       /* [device_count]: its launch, of chosen work; else NO_EVENT */
-    uint32_t *before_cut;         /* [cuts]: the task that ends where the cut starts */
     uint32_t *task_of_cut;        /* [cuts]: the task that ends where the cut ends */
     uint32_t *delay_of_cut; /* [cuts]: from the call to the device; NO_EVENT until asked for */
     int64_t latency_ns;     /* usual, from a call's start to its kernel's on an idle stream */
@@ -105,6 +111,12 @@ struct graph_building {
 static inline int64_t later_of(int64_t a, int64_t b)
 {
     return a > b ? a : b;
+}
+
+/* The task that ends where the cut starts: made right before that of the cut. */
+static inline uint32_t task_before_cut(const struct graph_building *building, size_t cut)
+{
+    return building->task_of_cut[cut] - 1;
 }
 
 /* A task of that kind; less than no time is none. */

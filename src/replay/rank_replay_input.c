@@ -42,7 +42,7 @@ static void collect_tasks(struct rank_replay_input *course, const struct trace_g
     for (size_t i = 0; i < count; i++) {
         const struct trace_task *task = &graph->tasks[i];
 
-        course->delays_ns[i] = trace_term_ns(graph->delays_ns, i);
+        course->delays_ns[i] = trace_task_delay_ns(task);
         course->floors_ns[i] = trace_term_ns(graph->floors_ns, i);
         /* Only the device's work has a start of its own to compare with; tasks of the host are
          * placed by what they wait for. */

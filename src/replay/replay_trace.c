@@ -184,18 +184,19 @@ static int64_t mean_start_error_ns(const struct trace_graph *graph, const struct
     return count ? llround(sum_ns / (double)count) : 0;
 }
 
-/* One walk over the graph per scenario: O(tasks + edges). Ends take the places of durations: no task
- * asks for the duration of another. */
+/* One walk over the graph per scenario: O(tasks + edges). Ends take the places of durations: no
+ * task asks for the duration of another. */
 struct trace_replay trace_graph_replay(const struct trace_graph *graph,
                                        const struct replay_terms *terms)
 {
     int64_t *ends_ns = trace_graph_durations(graph, terms);
-    struct replay replay = {.durations_ns = ends_ns,
-                            .delays_ns = graph->delays_ns,
-                            .floors_ns = graph->floors_ns,
-                            .ends_ns = ends_ns};
+    struct replay replay = {
+        .durations_ns = ends_ns, .floors_ns = graph->floors_ns, .ends_ns = ends_ns};
     struct trace_replay result = {0};
 
+    /* A delay before the task puts its end off as one in it would, and only ends are asked for. */
+    for (size_t i = 0; i < graph->graph.task_count; i++)
+        ends_ns[i] += trace_task_delay_ns(&graph->tasks[i]);
     task_graph_replay(&graph->graph, &replay);
     for (size_t i = 0; i < graph->measured_count; i++)
         /* The recording is done when the last of its streams and threads is. */

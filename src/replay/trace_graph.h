@@ -35,7 +35,10 @@ enum { TRACE_TASK_KINDS = TASK_ROOM + 1 };
 /* There are some for each launch: no field more than all of them need. */
 struct trace_task {
     int64_t duration_ns;
-    int64_t end_ns;   /* HOST, CALL, SYNC: recorded, from the start of the range */
+    union {
+        int64_t end_ns;   /* HOST, CALL, SYNC: recorded, from the start of the range */
+        int64_t delay_ns; /* DEVICE, ROOM: from the end of what it waits for to its start */
+    };
     uint32_t whose;   /* see trace_task_event and trace_task_track */
     uint8_t kind;     /* enum trace_task_kind */
     bool is_captured; /* HOST, CALL: between two launches that a CUDA graph would make one, or the
@@ -60,6 +63,11 @@ static inline int64_t trace_term_ns(const int64_t *times_ns, size_t task)
     return times_ns ? times_ns[task] : 0;
 }
 
+static inline int64_t trace_task_delay_ns(const struct trace_task *task)
+{
+    return task->kind == TASK_DEVICE || task->kind == TASK_ROOM ? task->delay_ns : 0;
+}
+
 /* What is replayed. */
 struct recorded_steps {
     const struct trace *trace;
@@ -77,7 +85,6 @@ struct trace_graph {
     /* Of the tasks, and 0 of nearly all: large arrays whose pages are touched where they are not.
      * trace_task_time reads them while the graph is made; then all have [graph.task_count], or are
      * NULL: 0 of all (see trace_term_ns). */
-    int64_t *delays_ns;    /* DEVICE: after what it waits for */
     int64_t *floors_ns;    /* not before; from the start of the range */
     int64_t *data_ns;      /* HOST: of the duration, in the data loader */
     int64_t *recompute_ns; /* HOST, CALL, DEVICE: of the duration, for computing a forward again */
@@ -101,7 +108,7 @@ struct trace_replay {
 
 /* What a replay is made with. */
 struct replay_terms {
-    bool compares_starts;            /* start_error_ns is asked for, without changes; else it is 0 */
+    bool compares_starts; /* start_error_ns is asked for, without changes; else it is 0 */
     const struct scenario *scenario; /* NULL: no changes */
     double host_slowdown;            /* all times of host threads are multiplied by it, besides */
     const double *event_factors;     /* [trace->device_count]: what becomes of each event's time,

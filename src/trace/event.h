@@ -2,6 +2,8 @@
 #ifndef FLOPLEDGER_TRACE_EVENT_H
 #define FLOPLEDGER_TRACE_EVENT_H
 
+#include "base/core/hash_map.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,12 +30,14 @@ enum event_kind {
 };
 enum { EVENT_KIND_COUNT = EVENT_DEVICE_OTHER + 1 };
 
-/* "No id here" for correlation, sequence number and external id. */
-#define NO_ID INT64_MIN
+/* "No id here" for correlation, sequence number and external id; a file's id of this value counts
+ * as none. */
+#define NO_ID (-(INT32_C(1) << 30))
 /* "No event": an index that stands for none. */
 #define NO_EVENT UINT32_MAX
 
-struct event {
+/* As a reader finds it. */
+struct found_event {
     int64_t start_ns;    /* on the trace's own clock; trace.base_time_ns added gives the time since
                             1970 */
     int64_t duration_ns; /* never negative */
@@ -48,6 +52,92 @@ struct event {
     uint32_t detail;     /* index in trace.details; 0 = no details */
     uint8_t kind;        /* enum event_kind */
 };
+
+/* As it is kept, of 36 bytes: most of the memory that a trace takes is its events. Ids are equal
+ * where those of the file are; what they are in the file, event_id_number tells. */
+struct __attribute__((packed, aligned(4))) event {
+    int64_t start_ns;
+    int64_t duration_ns;
+    union {
+        int32_t correlation;
+        int32_t sequence_number;
+    };
+    int32_t external_id;
+    uint32_t name;
+    uint32_t detail;
+    uint32_t track : 24;
+    uint32_t kind : 8;
+};
+_Static_assert(sizeof(struct event) == 36, "an event has no padding");
+#define EVENT_TRACK_MAX 0xffffffU
+
+/* The ids of a file that are too large for events, as hashes and addresses are: in an event they
+ * are numbers from INT32_MIN on, below NO_ID. Zeroed is empty. */
+struct wide_ids {
+    int64_t *ids; /* [count] */
+    uint32_t count;
+    struct hash_map places; /* by id: where it is in them */
+};
+
+int32_t wide_ids_add(struct wide_ids *wide, int64_t id);
+void wide_ids_clear(struct wide_ids *wide);
+
+/* Ids from NO_ID on, of 31 bits, are themselves. */
+static inline bool event_id_is_wide(int64_t id)
+{
+    return ((uint64_t)id - (uint64_t)(int64_t)NO_ID) >> 31;
+}
+
+/* What an id of a file is in an event. */
+static inline int32_t event_id_of(struct wide_ids *wide, int64_t id)
+{
+    return event_id_is_wide(id) ? wide_ids_add(wide, id) : (int32_t)id;
+}
+
+/* What an id of an event is in the file. */
+static inline int64_t event_id_number(const struct wide_ids *wide, int32_t id)
+{
+    return id >= NO_ID ? id : wide->ids[id - INT32_MIN];
+}
+
+/* With ids that are not wide. */
+static inline struct event event_kept_plain(const struct found_event *found)
+{
+    return (struct event){
+        .start_ns = found->start_ns,
+        .duration_ns = found->duration_ns,
+        .correlation = (int32_t)found->correlation,
+        .external_id = (int32_t)found->external_id,
+        .name = found->name,
+        .detail = found->detail,
+        .track = found->track & EVENT_TRACK_MAX,
+        .kind = found->kind,
+    };
+}
+
+static inline struct event event_kept(struct wide_ids *wide, const struct found_event *found)
+{
+    struct event event = event_kept_plain(found);
+
+    event.correlation = event_id_of(wide, found->correlation);
+    event.external_id = event_id_of(wide, found->external_id);
+    return event;
+}
+
+static inline struct found_event event_as_found(const struct wide_ids *wide,
+                                                const struct event *event)
+{
+    return (struct found_event){
+        .start_ns = event->start_ns,
+        .duration_ns = event->duration_ns,
+        .correlation = event_id_number(wide, event->correlation),
+        .external_id = event_id_number(wide, event->external_id),
+        .name = event->name,
+        .track = event->track,
+        .detail = event->detail,
+        .kind = event->kind,
+    };
+}
 
 /* What some events say beyond name and time. Equal details are stored once, so all bytes count:
  * padding is zeroed. Strings are ids in trace.strings (0 = not given), numbers are -1 and fractions
@@ -97,6 +187,11 @@ static inline int64_t event_end_ns(const struct event *event)
     return event->start_ns + event->duration_ns;
 }
 
+static inline int64_t found_event_end_ns(const struct found_event *event)
+{
+    return event->start_ns + event->duration_ns;
+}
+
 /* On a stream of a device, not on a host thread. */
 static inline bool event_kind_is_on_device(enum event_kind kind)
 {
@@ -104,10 +199,14 @@ static inline bool event_kind_is_on_device(enum event_kind kind)
 }
 
 /* Kernels, copies and memsets: what keeps a device busy. */
+static inline bool event_kind_is_device_work(enum event_kind kind)
+{
+    return kind == EVENT_KERNEL || kind == EVENT_MEMCPY || kind == EVENT_MEMSET;
+}
+
 static inline bool event_is_device_work(const struct event *event)
 {
-    return event->kind == EVENT_KERNEL || event->kind == EVENT_MEMCPY ||
-           event->kind == EVENT_MEMSET;
+    return event_kind_is_device_work((enum event_kind)event->kind);
 }
 
 #endif

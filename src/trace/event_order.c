@@ -14,6 +14,12 @@ static int event_order_compare_numbers(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
+static int compare_ids(const struct trace *trace, int32_t a, int32_t b)
+{
+    return event_order_compare_numbers(event_id_number(&trace->wide_ids, a),
+                                       event_id_number(&trace->wide_ids, b));
+}
+
 static int compare_texts(const struct trace *trace, uint32_t a, uint32_t b)
 {
     return a == b ? 0 : strcmp(trace_text(trace, a), trace_text(trace, b));
@@ -59,7 +65,7 @@ static int compare_details(const struct trace *trace, uint32_t a, uint32_t b)
 
 static int compare_rest(const struct trace *trace, const struct event *a, const struct event *b)
 {
-    int order = event_order_compare_numbers(a->external_id, b->external_id);
+    int order = compare_ids(trace, a->external_id, b->external_id);
 
     return order ? order : compare_details(trace, a->detail, b->detail);
 }
@@ -77,7 +83,7 @@ int compare_host_events(const struct trace *trace, const struct event *a, const 
     if (!order)
         order = compare_texts(trace, a->name, b->name);
     if (!order)
-        order = event_order_compare_numbers(a->correlation, b->correlation);
+        order = compare_ids(trace, a->correlation, b->correlation);
     return order ? order : compare_rest(trace, a, b);
 }
 
@@ -98,7 +104,7 @@ int compare_device_events(const struct trace *trace, const struct event *a, cons
     if (!order)
         order = event_order_compare_numbers(left->stream, right->stream);
     if (!order)
-        order = event_order_compare_numbers(a->correlation, b->correlation);
+        order = compare_ids(trace, a->correlation, b->correlation);
     if (!order)
         order = compare_texts(trace, a->name, b->name);
     if (!order)

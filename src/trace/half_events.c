@@ -55,7 +55,7 @@ static bool close_begin(struct matcher *matcher, const struct half_event *end)
     const struct half_event *halves = matcher->builder->halves;
     uint32_t place = matcher->depth;
     uint32_t lowest = place > NESTING_MAX ? place - NESTING_MAX : 0;
-    struct event event;
+    struct found_event event;
 
     if (!matcher->depth)
         return false;

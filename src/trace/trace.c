@@ -127,6 +127,7 @@ void trace_clear(struct trace *trace)
     large_array_free(trace->launch);
     large_array_free(trace->launch_operator);
     large_array_free(trace->device_notes);
+    wide_ids_clear(&trace->wide_ids);
     free(trace->tracks);
     free(trace->details);
     free(trace->devices);

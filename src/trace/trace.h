@@ -194,6 +194,7 @@ struct trace {
     struct event *device_notes;
     uint32_t device_note_count;
 
+    struct wide_ids wide_ids;
     struct track *tracks;
     uint32_t track_count;
     struct event_detail *details; /* [0] is "no details" */

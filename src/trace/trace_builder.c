@@ -4,6 +4,7 @@
 #include "base/core/array.h"
 #include "base/core/hash_mix.h"
 #include "base/core/index_table.h"
+#include "base/core/invariant.h"
 #include "base/core/large_array.h"
 #include "base/core/saturated.h"
 
@@ -65,6 +66,26 @@ void event_store_clear(struct event_store *store)
     *store = (struct event_store){0};
 }
 
+/* ---- ids ------------------------------------------------------------------------------------- */
+
+int32_t wide_ids_add(struct wide_ids *wide, int64_t id)
+{
+    uint32_t place = hash_map_add(&wide->places, (uint64_t)id, wide->count);
+
+    require_invariant(place < (uint32_t)(NO_ID - INT32_MIN),
+                      "that there are fewer than 2^30 wide ids");
+    if (place == wide->count)
+        LARGE_ARRAY_ADD(wide->ids, wide->count, id);
+    return INT32_MIN + (int32_t)place;
+}
+
+void wide_ids_clear(struct wide_ids *wide)
+{
+    large_array_free(wide->ids);
+    hash_map_clear(&wide->places);
+    *wide = (struct wide_ids){0};
+}
+
 /* ---- trace builder --------------------------------------------------------------------------- */
 
 /* -1 is "not told": 0 is a rank, and "off". */
@@ -118,6 +139,8 @@ uint32_t trace_builder_track(struct trace_builder *builder, const struct track_k
 
     if (known != NO_INDEX)
         return known;
+    require_invariant(builder->track_count < EVENT_TRACK_MAX,
+                      "that there are fewer than 2^24 threads and streams");
     index_table_add(&builder->track_index, hash, builder->track_count);
     ARRAY_ROOM(builder->track_host_events, builder->track_count);
     builder->track_host_events[builder->track_count] = 0;
@@ -215,16 +238,30 @@ uint32_t trace_builder_detail(struct trace_builder *builder, const struct event_
 
 /* Device work and notes on a device (ranges, waits) are stored apart: nearly all who look at
  * the device want its work alone. */
-void trace_builder_add(struct trace_builder *builder, const struct event *event)
+static inline void store_event(struct trace_builder *builder, struct event event)
 {
-    if (!event_kind_is_on_device((enum event_kind)event->kind)) {
-        event_store_add(&builder->host, event);
-        builder->track_host_events[event->track]++;
-    } else if (event_is_device_work(event)) {
-        event_store_add(&builder->device, event);
-    } else {
-        event_store_add(&builder->notes, event);
-    }
+    enum event_kind kind = (enum event_kind)event.kind;
+    struct event_store *store = &builder->host;
+
+    if (!event_kind_is_on_device(kind))
+        builder->track_host_events[event.track]++;
+    else
+        store = event_kind_is_device_work(kind) ? &builder->device : &builder->notes;
+    event_store_add(store, &event);
+}
+
+static __attribute__((noinline)) void add_with_wide_ids(struct trace_builder *builder,
+                                                        const struct found_event *found)
+{
+    store_event(builder, event_kept(&builder->wide_ids, found));
+}
+
+void trace_builder_add(struct trace_builder *builder, const struct found_event *found)
+{
+    if (event_id_is_wide(found->correlation) || event_id_is_wide(found->external_id))
+        add_with_wide_ids(builder, found);
+    else
+        store_event(builder, event_kept_plain(found));
 }
 
 void trace_builder_add_half(struct trace_builder *builder, const struct half_event *half)
@@ -388,6 +425,7 @@ void trace_builder_clear(struct trace_builder *builder)
     event_store_clear(&builder->host);
     event_store_clear(&builder->device);
     event_store_clear(&builder->notes);
+    wide_ids_clear(&builder->wide_ids);
     free(builder->halves);
     free(builder->tracks);
     index_table_clear(&builder->track_index);

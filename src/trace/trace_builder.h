@@ -58,7 +58,7 @@ struct track_key {
 
 /* Half of a timed event: phase B or E. */
 struct half_event {
-    struct event event; /* duration 0 */
+    struct found_event event; /* duration 0 */
     bool is_begin;
 };
 
@@ -76,6 +76,7 @@ struct trace_builder {
     struct event_store host;
     struct event_store device;
     struct event_store notes; /* device annotations, syncs */
+    struct wide_ids wide_ids;
     struct half_event *halves;
     uint32_t half_count;
 
@@ -120,7 +121,7 @@ struct event_detail event_detail_none(void);
 int event_detail_compare(const struct event_detail *a, const struct event_detail *b);
 
 /* `event->kind` decides where it goes; its ids are those of this builder. */
-void trace_builder_add(struct trace_builder *builder, const struct event *event);
+void trace_builder_add(struct trace_builder *builder, const struct found_event *found);
 
 /* Phases B and E, matched by trace_finish. */
 void trace_builder_add_half(struct trace_builder *builder, const struct half_event *half);

@@ -16,6 +16,7 @@ struct id_maps {
     uint32_t *strings;
     uint32_t *tracks;
     uint32_t *details;
+    int32_t *wide_ids;
 };
 
 struct finish {
@@ -79,11 +80,25 @@ static void map_details(struct trace_builder *to, const struct trace_builder *fr
     }
 }
 
+static int32_t mapped_id(int32_t id, const struct id_maps *maps)
+{
+    return id >= NO_ID ? id : maps->wide_ids[id - INT32_MIN];
+}
+
 static void map_event(struct event *event, const struct id_maps *maps)
 {
+    event->correlation = mapped_id(event->correlation, maps);
+    event->external_id = mapped_id(event->external_id, maps);
     event->name = maps->strings[event->name];
-    event->track = maps->tracks[event->track];
+    event->track = maps->tracks[event->track] & EVENT_TRACK_MAX;
     event->detail = maps->details[event->detail];
+}
+
+static void map_wide_ids(struct wide_ids *to, const struct wide_ids *from, struct id_maps *maps)
+{
+    maps->wide_ids = require_memory(calloc((size_t)from->count + 1, sizeof *maps->wide_ids));
+    for (uint32_t i = 0; i < from->count; i++)
+        maps->wide_ids[i] = wide_ids_add(to, from->ids[i]);
 }
 
 /* The few things that are not events: they move to the first builder. */
@@ -93,7 +108,9 @@ static void move_rest(struct trace_builder *to, struct trace_builder *from,
     for (uint32_t i = 0; i < from->half_count; i++) {
         struct half_event half = from->halves[i];
 
-        map_event(&half.event, maps);
+        half.event.name = maps->strings[half.event.name];
+        half.event.track = maps->tracks[half.event.track];
+        half.event.detail = maps->details[half.event.detail];
         trace_builder_add_half(to, &half);
     }
     for (uint32_t i = 0; i < from->name_count; i++) {
@@ -198,6 +215,7 @@ static void merge_builders(struct finish *finish)
         map_strings(&first->strings, &from->strings, maps->strings);
         map_tracks(first, from, maps);
         map_details(first, from, maps);
+        map_wide_ids(&first->wide_ids, &from->wide_ids, maps);
         move_rest(first, from, maps);
         move_series(first, from, maps);
         trace_finish_add_facts(&first->facts, &from->facts, maps->strings);
@@ -376,7 +394,7 @@ static void gather_host(struct finish *finish)
                 struct event *event = &store->chunks[c][i];
 
                 if (b == 0)
-                    event->track = finish->maps[0].tracks[event->track];
+                    event->track = finish->maps[0].tracks[event->track] & EVENT_TRACK_MAX;
                 else
                     map_event(event, &finish->maps[b]);
                 trace->host[next[event->track]++] = *event;
@@ -411,7 +429,7 @@ static struct event *trace_finish_gather(struct finish *finish, bool is_notes, u
 
                 /* Strings and details of the first builder became the trace's own. */
                 if (b == 0)
-                    event->track = finish->maps[0].tracks[event->track];
+                    event->track = finish->maps[0].tracks[event->track] & EVENT_TRACK_MAX;
                 else
                     map_event(event, &finish->maps[b]);
                 events[at++] = *event;
@@ -556,6 +574,8 @@ static void adopt(struct trace *trace, struct trace_builder *first)
 {
     trace->strings = first->strings;
     first->strings = (struct string_pool){0};
+    trace->wide_ids = first->wide_ids;
+    first->wide_ids = (struct wide_ids){0};
     trace->series = first->series;
     first->series = (struct series_list){0};
     trace->details = first->details;
@@ -614,6 +634,7 @@ void trace_finish(struct trace *trace, struct trace_builder *builders, unsigned 
         free(finish.maps[b].strings);
         free(finish.maps[b].tracks);
         free(finish.maps[b].details);
+        free(finish.maps[b].wide_ids);
         trace_builder_clear(&builders[b]);
     }
     free(finish.maps);

@@ -25,7 +25,8 @@
 struct id_index {
     const struct event *host;
     int64_t first_id;
-    uint32_t *direct; /* by id - first_id, where ids are dense: [range] */
+    int64_t least_number; /* of the ids, as in the file; INT64_MAX: there are none */
+    uint32_t *direct;     /* by id - first_id, where ids are dense: [range] */
     uint64_t range;
     struct hash_map by_id; /* else */
 };
@@ -33,15 +34,15 @@ struct id_index {
 /* Which host events are looked up, and by what. */
 struct id_choice {
     enum event_kind kind;
-    int64_t (*id)(const struct event *);
+    int32_t (*id)(const struct event *);
 };
 
-static int64_t correlation_of(const struct event *event)
+static int32_t correlation_of(const struct event *event)
 {
     return event->correlation;
 }
 
-static int64_t external_id_of(const struct event *event)
+static int32_t external_id_of(const struct event *event)
 {
     return event->external_id;
 }
@@ -110,16 +111,20 @@ static void index_make_room(struct id_index *index, uint32_t count, int64_t last
 /* Two passes: the range of ids decides the form. */
 static struct id_index index_new(const struct trace *trace, const struct id_choice *choice)
 {
-    struct id_index index = {.host = trace->host, .first_id = INT64_MAX};
+    struct id_index index = {.host = trace->host, .first_id = INT64_MAX, .least_number = INT64_MAX};
     int64_t last_id = INT64_MIN;
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < trace->host_count; i++) {
-        int64_t id;
+        int64_t number;
+        int32_t id;
 
         if (trace->host[i].kind != choice->kind || (id = choice->id(&trace->host[i])) == NO_ID)
             continue;
         count++;
+        number = event_id_number(&trace->wide_ids, id);
+        if (number < index.least_number)
+            index.least_number = number;
         if (id < index.first_id)
             index.first_id = id;
         if (id > last_id)
@@ -129,7 +134,7 @@ static struct id_index index_new(const struct trace *trace, const struct id_choi
         return index;
     index_make_room(&index, count, last_id);
     for (uint32_t i = 0; i < trace->host_count; i++) {
-        int64_t id = choice->id(&trace->host[i]);
+        int32_t id = choice->id(&trace->host[i]);
 
         if (trace->host[i].kind == choice->kind && id != NO_ID)
             index_add(&index, id, i);
@@ -144,10 +149,12 @@ static void index_free(struct id_index *index)
 }
 
 /* Correlation ids count up: one below the first that was recorded is of a call from before. */
-static bool is_from_before(const struct id_index *calls, const struct event *event)
+static bool is_from_before(const struct trace *trace, const struct id_index *calls,
+                           const struct event *event)
 {
-    return event->correlation > 0 && event->correlation < calls->first_id &&
-           calls->first_id != INT64_MAX;
+    int64_t number = event_id_number(&trace->wide_ids, event->correlation);
+
+    return number > 0 && number < calls->least_number && calls->least_number != INT64_MAX;
 }
 
 /* Nsight Systems names so what a page fault of unified memory moved: no call launches it. */
@@ -173,7 +180,7 @@ static void link_launches(struct trace *trace)
             event->correlation == NO_ID ? NO_EVENT : index_find(&index, event->correlation);
 
         trace->launch[i] = launch;
-        if (launch == NO_EVENT && is_from_before(&index, event))
+        if (launch == NO_EVENT && is_from_before(trace, &index, event))
             trace->read.earlier_device_events++;
         else if (launch == NO_EVENT && is_page_move(trace, event))
             trace->read.page_moves++;

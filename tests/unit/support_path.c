@@ -164,7 +164,7 @@ const char *problem_of_path(const struct steps_path *path, size_t samples)
     memcpy(replaying.durations_ns, path->pinned.durations_ns,
            graph->graph.task_count * sizeof(int64_t));
     for (size_t i = 0; i < graph->graph.task_count; i++)
-        replaying.floors_ns[i] = graph->floors_ns[i];
+        replaying.floors_ns[i] = trace_term_ns(graph->floors_ns, i);
     problem = problem ? problem : problem_of_sums(path);
     problem = problem ? problem : problem_of_chains(path);
     problem = problem ? problem : problem_of_pins(&replaying);

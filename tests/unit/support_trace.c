@@ -57,22 +57,22 @@ uint32_t made_stream(struct made_trace *made, int32_t device, int64_t stream)
     return trace_builder_track(&made->builder, &key);
 }
 
-static struct event new_event(struct made_trace *made, uint32_t track, enum event_kind kind,
-                              struct made_event event)
+static struct found_event new_event(struct made_trace *made, uint32_t track, enum event_kind kind,
+                                    struct made_event event)
 {
-    return (struct event){.start_ns = event.start_ns,
-                          .duration_ns = event.end_ns - event.start_ns,
-                          .correlation = NO_ID,
-                          .external_id = NO_ID,
-                          .name = add_text(made, event.name),
-                          .track = track,
-                          .kind = (uint8_t)kind};
+    return (struct found_event){.start_ns = event.start_ns,
+                                .duration_ns = event.end_ns - event.start_ns,
+                                .correlation = NO_ID,
+                                .external_id = NO_ID,
+                                .name = add_text(made, event.name),
+                                .track = track,
+                                .kind = (uint8_t)kind};
 }
 
 void made_host_event(struct made_trace *made, uint32_t thread, enum event_kind kind,
                      struct made_event event)
 {
-    struct event added = new_event(made, thread, kind, event);
+    struct found_event added = new_event(made, thread, kind, event);
 
     trace_builder_add(&made->builder, &added);
 }
@@ -80,7 +80,7 @@ void made_host_event(struct made_trace *made, uint32_t thread, enum event_kind k
 void made_operator(struct made_trace *made, uint32_t thread, struct made_event event,
                    const char *shapes, const char *types)
 {
-    struct event added = new_event(made, thread, EVENT_OPERATOR, event);
+    struct found_event added = new_event(made, thread, EVENT_OPERATOR, event);
     struct event_detail detail = event_detail_none();
 
     detail.input_shapes = add_text(made, shapes);
@@ -92,7 +92,7 @@ void made_operator(struct made_trace *made, uint32_t thread, struct made_event e
 void made_numbered_operator(struct made_trace *made, uint32_t thread, struct made_event event,
                             int64_t sequence_number)
 {
-    struct event added = new_event(made, thread, EVENT_OPERATOR, event);
+    struct found_event added = new_event(made, thread, EVENT_OPERATOR, event);
 
     added.sequence_number = sequence_number;
     trace_builder_add(&made->builder, &added);
@@ -100,7 +100,7 @@ void made_numbered_operator(struct made_trace *made, uint32_t thread, struct mad
 
 int64_t made_call(struct made_trace *made, uint32_t thread, struct made_event call)
 {
-    struct event added = new_event(made, thread, EVENT_RUNTIME_CALL, call);
+    struct found_event added = new_event(made, thread, EVENT_RUNTIME_CALL, call);
 
     added.correlation = ++made->last_correlation;
     trace_builder_add(&made->builder, &added);
@@ -110,7 +110,7 @@ int64_t made_call(struct made_trace *made, uint32_t thread, struct made_event ca
 void made_work(struct made_trace *made, uint32_t stream, enum event_kind kind,
                struct made_event event, int64_t correlation, const struct event_detail *detail)
 {
-    struct event added = new_event(made, stream, kind, event);
+    struct found_event added = new_event(made, stream, kind, event);
 
     added.correlation = correlation;
     if (detail)

@@ -125,7 +125,7 @@ static void add_to_module(struct totalling *work, const struct work_piece *piece
 {
     const struct efficiency *efficiency = work->efficiency;
     const struct matrix_call *call = &efficiency->calls.calls[piece->call];
-    uint32_t module = efficiency->costs->contexts.modules[call->op];
+    uint32_t module = module_of_host(&efficiency->costs->contexts, call->op);
     struct module_work *row = module == NO_MODULE ? NULL : &work->totals->modules[module];
     int64_t length_ns = event_of_piece(&efficiency->calls, piece)->duration_ns;
 

@@ -99,7 +99,7 @@ static void match_operator(struct call_search *search, struct range_match *match
     ARRAY_ADD(calls->events, calls->event_count,
               (struct compiled_event){.event = event,
                                       .range = match->range,
-                                      .base = search->contexts->modules[range->event],
+                                      .base = module_of_host(search->contexts, range->event),
                                       .call = call});
 }
 
@@ -233,7 +233,7 @@ static void move_to_module(struct call_search *search, uint32_t event, uint32_t 
 {
     uint32_t end = end_of_inside(search->trace, event);
 
-    for (uint32_t i = event; i < end; i++)
+    for (uint32_t i = event; i < end && search->contexts->modules; i++)
         search->contexts->modules[i] = module;
 }
 

@@ -103,7 +103,7 @@ static void add_to_run(struct run_search *search, uint32_t event, uint32_t name,
     ARRAY_ADD(calls->events, calls->event_count,
               (struct compiled_event){.event = event,
                                       .range = (uint32_t)calls->range_count - 1,
-                                      .base = contexts->modules[event],
+                                      .base = module_of_host(contexts, event),
                                       .call = call});
     if (search->next == search->length)
         close_run(search);
@@ -221,9 +221,9 @@ static void add_lines_of_kernel(struct stack_search *search, struct compiled_cal
     if (found == NO_VALUE) {
         found = (uint32_t)calls->event_count;
         hash_map_set(&search->event_of, op, found);
-        ARRAY_ADD(
-            calls->events, calls->event_count,
-            (struct compiled_event){.event = op, .range = NO_VALUE, .base = contexts->modules[op]});
+        ARRAY_ADD(calls->events, calls->event_count,
+                  (struct compiled_event){
+                      .event = op, .range = NO_VALUE, .base = module_of_host(contexts, op)});
     }
     event = &calls->events[found];
     if (!event->call)

@@ -303,6 +303,8 @@ static void set_marked_modules(struct context_search *search)
         enum name_role role = role_of(search, i);
 
         set_phase(search, i);
+        if (!contexts->modules)
+            continue;
         if (role == ROLE_MODULE)
             contexts->modules[i] = search->tree->by_event_name[event->name];
         else if (role == ROLE_BACKWARD || parent == NO_EVENT)
@@ -340,16 +342,18 @@ void find_host_contexts(struct host_contexts *contexts, const struct trace *trac
     size_t count = trace->host_count ? trace->host_count : 1;
 
     contexts->parents = parents;
-    contexts->modules = large_array_new(count * sizeof *contexts->modules);
+    contexts->modules = tree->count > 0 ? large_array_new(count * sizeof *contexts->modules) : NULL;
     contexts->backward_node = large_array_new(count * sizeof *contexts->backward_node);
     contexts->phases = large_array_new(count);
     find_roles(&search);
     find_optimizer_time(&contexts->optimizer, trace);
     set_marked_modules(&search);
-    sort_large(
-        search.ops, search.op_count,
-        &(struct large_order){.element_bytes = sizeof *search.ops, .compare = compare_forward_ops});
-    set_backward_modules(&search);
+    if (contexts->modules) {
+        sort_large(search.ops, search.op_count,
+                   &(struct large_order){.element_bytes = sizeof *search.ops,
+                                         .compare = compare_forward_ops});
+        set_backward_modules(&search);
+    }
     large_array_free(search.ops);
     free(search.roles);
 }
@@ -383,12 +387,13 @@ struct device_context find_device_context(const struct host_contexts *contexts,
                                           const struct trace *trace, uint32_t index)
 {
     uint32_t op = trace_operator_of(trace, index);
-    uint32_t host =
-        op != NO_EVENT && contexts->modules[op] != NO_MODULE ? op : trace_origin_of(trace, index);
+    uint32_t host = op != NO_EVENT && module_of_host(contexts, op) != NO_MODULE
+                        ? op
+                        : trace_origin_of(trace, index);
 
     if (host == NO_EVENT)
         return (struct device_context){.module = NO_MODULE};
-    return (struct device_context){contexts->modules[host],
+    return (struct device_context){module_of_host(contexts, host),
                                    (enum training_phase)contexts->phases[host], true};
 }
 

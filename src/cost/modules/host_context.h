@@ -32,7 +32,7 @@ const char *training_phase_key(enum training_phase phase); /* "forward" */
 /* All arrays have an entry for each of trace->host. */
 struct host_contexts {
     uint32_t *parents;
-    uint32_t *modules;       /* NO_MODULE: outside of any */
+    uint32_t *modules;       /* see module_of_host; NULL: the tree has no module */
     uint8_t *phases;         /* enum training_phase */
     uint32_t *backward_node; /* the innermost autograd node around (evaluate_function; where the
                                 trace has none, MmBackward and the like), or NO_EVENT; NULL from
@@ -40,6 +40,12 @@ struct host_contexts {
     uint8_t *is_node;        /* from then on: it is such a node; NULL: the tree has no module */
     struct optimizer_time optimizer; /* without closures */
 };
+
+/* Of event `i` of trace->host; NO_MODULE: outside of any. */
+static inline uint32_t module_of_host(const struct host_contexts *contexts, uint32_t i)
+{
+    return contexts->modules ? contexts->modules[i] : NO_MODULE;
+}
 
 /* Forward and recomputed events belong to the innermost module mark around them; those of a
  * backward to the module of the forward op whose sequence number the autograd node carries.

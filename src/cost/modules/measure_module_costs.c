@@ -237,7 +237,7 @@ static void add_doubtful(struct module_costs *costs, const struct op_survey *sur
 {
     const struct op_cost *cost = &survey->ops->costs[survey->ops->cost_of[i]];
     const char *name = trace_text(survey->trace, survey->trace->host[i].name);
-    uint32_t module = survey->contexts->modules[i];
+    uint32_t module = module_of_host(survey->contexts, i);
     struct doubtful_op *op = NULL;
 
     for (uint32_t k = 0; k < costs->doubtful_count && !op; k++)
@@ -396,7 +396,7 @@ static struct phase_cost *phase_cost_of(struct measurement *work, uint32_t host_
 {
     if (host_event == NO_EVENT)
         return &work->costs->outside.own[PHASE_FORWARD];
-    return &cost_of_module(work, work->costs->contexts.modules[host_event])
+    return &cost_of_module(work, module_of_host(&work->costs->contexts, host_event))
                 ->own[work->costs->contexts.phases[host_event]];
 }
 
@@ -438,11 +438,11 @@ static bool is_inside_itself(const struct measurement *work, uint32_t i)
 /* Recomputation is a second call of the same forward; its time is kept apart. */
 static void module_costs_add_call(struct measurement *work, uint32_t i)
 {
-    struct module_cost *cost = cost_of_module(work, work->costs->contexts.modules[i]);
+    struct module_cost *cost = cost_of_module(work, module_of_host(&work->costs->contexts, i));
     bool is_copy = work->trace->tracks[work->trace->host[i].track].is_captured;
     int64_t duration_ns = is_copy ? 0 : work->trace->host[i].duration_ns;
 
-    if (work->costs->contexts.modules[i] == NO_MODULE || is_inside_itself(work, i))
+    if (module_of_host(&work->costs->contexts, i) == NO_MODULE || is_inside_itself(work, i))
         return;
     if (work->costs->contexts.phases[i] == PHASE_RECOMPUTE) {
         cost->recomputed_calls++;

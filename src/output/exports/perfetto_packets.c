@@ -296,8 +296,9 @@ static void add_begin(struct packet_writer *writer, const struct event *event)
     number = intern_text(writer, KIND_NAME, event->name);
     protobuf_integer(&writer->event, EVENT_NAME, number);
     add_integer(writer, event->kind == EVENT_OPERATOR ? "Sequence number" : "correlation",
-                event->correlation, NO_ID);
-    add_integer(writer, "External id", event->external_id, NO_ID);
+                event_id_number(&trace->wide_ids, event->correlation), NO_ID);
+    add_integer(writer, "External id", event_id_number(&trace->wide_ids, event->external_id),
+                NO_ID);
     if (track->is_device) {
         add_integer(writer, "device", track->device, -1);
         add_integer(writer, "stream", track->stream, -1);

@@ -288,7 +288,7 @@ struct ascend_placing {
     struct ascend_names *names;
     struct trace_builder *builder;
     const struct ascend_row *row;
-    struct event event;
+    struct found_event event;
     const char *category;
 };
 
@@ -432,7 +432,8 @@ static void place_row(struct ascend_placing *placing)
     if (placing->category)
         category = string_pool_add(&builder->strings, placing->category, strlen(placing->category));
     trace_builder_add(builder, &placing->event);
-    trace_builder_count(builder, category, 'X', row->event.start_ns, event_end_ns(&row->event));
+    trace_builder_count(builder, category, 'X', row->event.start_ns,
+                        found_event_end_ns(&row->event));
 }
 
 /* Names of all builders first, then transfers, which need them, then the rows: three passes

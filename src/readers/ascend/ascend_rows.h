@@ -13,8 +13,8 @@
 
 /* An event without a category. Strings are those of the builder; 0 and -1: not told. */
 struct ascend_row {
-    struct event event; /* as one of a host thread; without its track */
-    int64_t connection; /* joins a call with its tasks */
+    struct found_event event; /* as one of a host thread; without its track */
+    int64_t connection;       /* joins a call with its tasks */
     int64_t stream;
     int64_t task;
     int64_t elements;

@@ -115,14 +115,14 @@ static void ascend_rows_of(struct sqlite_rows *rows, struct ascend_reading *read
 /* Counts the row; false where its times make no event. Rows without times, or that end before
  * they begin, are counted by reason and make no event. */
 static bool ascend_row_event(struct ascend_reading *reading, const struct sqlite_rows *rows,
-                             struct event *event)
+                             struct found_event *event)
 {
     struct trace_builder *builder = &reading->builder;
     int64_t start_ns = ascend_number(rows, 0, 1), end_ns = ascend_number(rows, 1, 0);
     bool is_timed = !sqlite_is_null(rows, 0) && !sqlite_is_null(rows, 1);
 
     builder->read.events++;
-    *event = (struct event){.start_ns = start_ns, .correlation = NO_ID, .external_id = NO_ID};
+    *event = (struct found_event){.start_ns = start_ns, .correlation = NO_ID, .external_id = NO_ID};
     trace_builder_count(builder, reading->category, 'X', is_timed ? start_ns : 1,
                         is_timed ? end_ns : 0);
     if (!is_timed)
@@ -326,7 +326,7 @@ static enum event_kind kind_of_api(int64_t type)
 }
 
 /* Of several operators one in another with one connection, the innermost. */
-static void link_operator(struct ascend_reading *reading, const struct event *event,
+static void link_operator(struct ascend_reading *reading, const struct found_event *event,
                           int64_t connection_id)
 {
     uint32_t link = hash_map_find(&reading->links, (uint64_t)connection_id);
@@ -347,7 +347,7 @@ static void link_operator(struct ascend_reading *reading, const struct event *ev
 /* External ids below 0 are ours: the database has none that would lead from a task to its
  * operator. */
 static void ascend_add_operator(struct ascend_reading *reading, const struct sqlite_rows *rows,
-                                struct event *event)
+                                struct found_event *event)
 {
     struct string_pool *strings = &reading->builder.strings;
     struct event_detail detail = event_detail_none();
@@ -370,7 +370,7 @@ static void ascend_read_operators(struct ascend_reading *reading)
         "startNs",      "endNs",       "globalTid",   "name",        "type", "sequenceNumber",
         "connectionId", "inputShapes", "inputDtypes", "callchainId", NULL};
     struct sqlite_rows rows;
-    struct event event;
+    struct found_event event;
 
     ascend_rows_of(&rows, reading, "PYTORCH_API", columns);
     while (sqlite_rows_next(&rows)) {
@@ -397,7 +397,7 @@ static void ascend_read_calls(struct ascend_reading *reading)
     static const char *const columns[] = {"startNs", "endNs",        "globalTid",
                                           "name",    "connectionId", NULL};
     struct sqlite_rows rows;
-    struct event event;
+    struct found_event event;
 
     ascend_rows_of(&rows, reading, "CANN_API", columns);
     while (sqlite_rows_next(&rows)) {
@@ -418,7 +418,7 @@ static void ascend_read_ranges(struct ascend_reading *reading)
     static const char *const columns[] = {"startNs", "endNs", "globalTid", "message", NULL};
     static const char *const step_columns[] = {"startNs", "endNs", "id", NULL};
     struct sqlite_rows rows;
-    struct event event;
+    struct found_event event;
 
     ascend_rows_of(&rows, reading, "MSTX_EVENTS", columns);
     while (sqlite_rows_next(&rows)) {
@@ -471,7 +471,7 @@ static uint64_t ascend_task_launch(const struct sqlite_rows *rows)
 /* The steps of a collective's algorithm (transfers, waits) are tasks of their own beside the
  * collective, so that they are no kernels: its time would count twice. */
 static void ascend_add_task(struct ascend_reading *reading, const struct sqlite_rows *rows,
-                            struct event *event)
+                            struct found_event *event)
 {
     const char *type = ascend_string_text(reading, rows, TASK_TYPE);
     uint32_t index = hash_map_find(&reading->infos, (uint64_t)ascend_number(rows, TASK_ID, -1));
@@ -520,7 +520,7 @@ static void ascend_read_tasks(struct ascend_reading *reading)
         "startNs",      "endNs",    "deviceId",  "streamId", "connectionId",
         "globalTaskId", "taskType", "contextId", "taskId",   NULL};
     struct sqlite_rows rows;
-    struct event event;
+    struct found_event event;
 
     ascend_rows_of(&rows, reading, "TASK", columns);
     while (sqlite_rows_next(&rows)) {
@@ -561,7 +561,7 @@ static void ascend_read_collectives(struct ascend_reading *reading)
                                           "count",     "deviceId",     NULL};
     struct string_pool *strings = &reading->builder.strings;
     struct sqlite_rows rows;
-    struct event event;
+    struct found_event event;
 
     ascend_rows_of(&rows, reading, "COMMUNICATION_OP", columns);
     while (sqlite_rows_next(&rows)) {

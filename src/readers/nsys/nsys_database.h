@@ -117,7 +117,7 @@ bool nvtx_payload_decode(struct nvtx_payload *payload, const struct nvtx_payload
 bool nvtx_payload_parse(struct nvtx_payload *payload, const char *json);
 
 struct nccl_range {
-    struct event event;
+    struct found_event event;
     struct nvtx_payload payload;
 };
 
@@ -132,7 +132,7 @@ struct nccl_ranges {
 bool is_nccl_call(const char *name);
 
 /* Keeps the range until nccl_ranges_finish; its name and track are those of the builder. */
-void nccl_ranges_add(struct nccl_ranges *ranges, const struct event *event,
+void nccl_ranges_add(struct nccl_ranges *ranges, const struct found_event *event,
                      const struct nvtx_payload *payload);
 
 /* Adds all ranges to the builder: a call with a payload has the message and its communicator as

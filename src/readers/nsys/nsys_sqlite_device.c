@@ -72,14 +72,14 @@ static uint32_t stream_track(struct nsys_reading *reading, const struct sqlite_r
 }
 
 /* The event of the row but for its name and details. */
-static struct event nsys_sqlite_device_event_of(struct nsys_reading *reading,
-                                                const struct sqlite_rows *rows,
-                                                const struct nsys_row_time *time,
-                                                enum event_kind kind)
+static struct found_event nsys_sqlite_device_event_of(struct nsys_reading *reading,
+                                                      const struct sqlite_rows *rows,
+                                                      const struct nsys_row_time *time,
+                                                      enum event_kind kind)
 {
     int64_t correlation = sqlite_integer(rows, COLUMN_CORRELATION, 0);
 
-    return (struct event){
+    return (struct found_event){
         .kind = (uint8_t)kind,
         .start_ns = time->start_ns,
         .duration_ns = time->end_ns - time->start_ns,
@@ -158,7 +158,7 @@ static void nsys_sqlite_device_read_kernels(struct nsys_reading *reading)
 
     nsys_reading_open(reading, &rows, "CUPTI_ACTIVITY_KIND_KERNEL", columns, "globalPid");
     while (sqlite_rows_next(&rows)) {
-        struct event event;
+        struct found_event event;
 
         if (!nsys_reading_time(reading, &rows, &time))
             continue;
@@ -180,7 +180,7 @@ static void read_graphs(struct nsys_reading *reading)
     nsys_reading_open(reading, &rows, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", columns, "globalPid");
     while (sqlite_rows_next(&rows)) {
         char name[64];
-        struct event event;
+        struct found_event event;
 
         if (!nsys_reading_time(reading, &rows, &time))
             continue;
@@ -215,7 +215,7 @@ static void read_copies(struct nsys_reading *reading)
     while (sqlite_rows_next(&rows)) {
         int64_t kind = sqlite_integer(&rows, COLUMN_OWN + 1, 0);
         char name[96];
-        struct event event;
+        struct found_event event;
 
         if (!nsys_reading_time(reading, &rows, &time))
             continue;
@@ -241,7 +241,7 @@ static void read_memsets(struct nsys_reading *reading)
     nsys_reading_open(reading, &rows, "CUPTI_ACTIVITY_KIND_MEMSET", columns, "globalPid");
     while (sqlite_rows_next(&rows)) {
         char name[48];
-        struct event event;
+        struct found_event event;
 
         if (!nsys_reading_time(reading, &rows, &time))
             continue;
@@ -268,7 +268,7 @@ static void read_syncs(struct nsys_reading *reading)
     nsys_reading_open(reading, &rows, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", columns, "globalPid");
     while (sqlite_rows_next(&rows)) {
         int64_t type = sqlite_integer(&rows, COLUMN_OWN, 0);
-        struct event event;
+        struct found_event event;
 
         if (!nsys_reading_time(reading, &rows, &time))
             continue;

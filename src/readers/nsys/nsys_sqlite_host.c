@@ -75,15 +75,16 @@ static void read_table(struct nsys_reading *reading, const struct host_table *ta
     while (sqlite_rows_next(&rows)) {
         if (!nsys_reading_time(reading, &rows, &time))
             continue;
-        trace_builder_add(&reading->builder,
-                          &(struct event){.kind = (uint8_t)table->kind,
-                                          .start_ns = time.start_ns,
-                                          .duration_ns = time.end_ns - time.start_ns,
-                                          .correlation = NO_ID,
-                                          .external_id = NO_ID,
-                                          .track = nsys_reading_thread(
-                                              reading, sqlite_integer(&rows, COLUMN_TID, 0)),
-                                          .name = nsys_sqlite_host_tables_name_of(reading, &rows)});
+        trace_builder_add(
+            &reading->builder,
+            &(struct found_event){
+                .kind = (uint8_t)table->kind,
+                .start_ns = time.start_ns,
+                .duration_ns = time.end_ns - time.start_ns,
+                .correlation = NO_ID,
+                .external_id = NO_ID,
+                .track = nsys_reading_thread(reading, sqlite_integer(&rows, COLUMN_TID, 0)),
+                .name = nsys_sqlite_host_tables_name_of(reading, &rows)});
     }
     sqlite_rows_clear(&rows);
 }
@@ -128,7 +129,7 @@ static const char *const other_ranges[] = {
 
 /* Takes a range of the default domain; an op, or one that the program named. */
 static void module_ranges_add(struct module_ranges *ranges, const struct trace_builder *builder,
-                              const struct event *event)
+                              const struct found_event *event)
 {
     bool is_operator = event->kind == EVENT_OPERATOR;
 
@@ -138,7 +139,7 @@ static void module_ranges_add(struct module_ranges *ranges, const struct trace_b
     LARGE_ARRAY_ADD(ranges->ranges, ranges->count,
                     (struct module_range){
                         .start_ns = event->start_ns,
-                        .end_ns = event_end_ns(event),
+                        .end_ns = found_event_end_ns(event),
                         .track = event->track,
                         .name = is_operator ? 0 : event->name,
                     });
@@ -197,7 +198,7 @@ static void add_mark(const struct open_modules *modules, size_t place,
             return; /* no program names its modules so */
         length += (size_t)written;
     }
-    trace_builder_add(builder, &(struct event){
+    trace_builder_add(builder, &(struct found_event){
                                    .kind = EVENT_ANNOTATION,
                                    .start_ns = range->start_ns,
                                    .duration_ns = range->end_ns - range->start_ns,
@@ -253,10 +254,10 @@ static void module_ranges_clear(struct module_ranges *ranges)
 
 /* ---- nsys sqlite host ------------------------------------------------------------------------ */
 
-static struct event nsys_sqlite_host_event_of(const struct nsys_row_time *time,
-                                              enum event_kind kind)
+static struct found_event nsys_sqlite_host_event_of(const struct nsys_row_time *time,
+                                                    enum event_kind kind)
 {
-    return (struct event){
+    return (struct found_event){
         .kind = (uint8_t)kind,
         .start_ns = time->start_ns,
         .duration_ns = time->end_ns - time->start_ns,
@@ -316,7 +317,7 @@ static void read_calls(struct nsys_reading *reading)
 
     nsys_reading_open(reading, &rows, "CUPTI_ACTIVITY_KIND_RUNTIME", columns, "globalTid");
     while (sqlite_rows_next(&rows)) {
-        struct event event;
+        struct found_event event;
         int64_t correlation;
 
         if (!nsys_reading_time(reading, &rows, &time))
@@ -355,7 +356,7 @@ struct range_uses {
 /* The bytes first, as the schema says what each is; the JSON that nsys makes of them is there
  * in newer exports only. */
 static void keep_nccl_call(struct nsys_reading *reading, const struct sqlite_rows *rows,
-                           struct range_uses *uses, const struct event *event)
+                           struct range_uses *uses, const struct found_event *event)
 {
     struct nvtx_payload payload = {.values = {0}};
     const char *json = sqlite_text(rows, NVTX_JSON);
@@ -377,7 +378,7 @@ static void nsys_sqlite_host_add_range(struct nsys_reading *reading, const struc
 {
     const char *text = sqlite_text(rows, NVTX_TEXT);
     struct nsys_row_time time;
-    struct event event;
+    struct found_event event;
 
     if (!text)
         text = nsys_string(reading->database, sqlite_integer(rows, NVTX_TEXT_ID, -1));

@@ -216,7 +216,7 @@ bool is_nccl_call(const char *name)
 }
 
 /* The call that makes a communicator tells how many ranks it has; later calls only name it. */
-void nccl_ranges_add(struct nccl_ranges *ranges, const struct event *event,
+void nccl_ranges_add(struct nccl_ranges *ranges, const struct found_event *event,
                      const struct nvtx_payload *payload)
 {
     ARRAY_ADD(ranges->ranges, ranges->count,
@@ -231,8 +231,8 @@ void nccl_ranges_add(struct nccl_ranges *ranges, const struct event *event,
  * with it. */
 static int nsys_sqlite_nccl_compare_ranges(const void *a, const void *b)
 {
-    const struct event *left = &((const struct nccl_range *)a)->event;
-    const struct event *right = &((const struct nccl_range *)b)->event;
+    const struct found_event *left = &((const struct nccl_range *)a)->event;
+    const struct found_event *right = &((const struct nccl_range *)b)->event;
 
     if (left->track != right->track)
         return left->track < right->track ? -1 : 1;
@@ -457,7 +457,7 @@ void nccl_ranges_finish(struct nccl_ranges *ranges, struct trace_builder *builde
         qsort(ranges->ranges, ranges->count, sizeof *ranges->ranges,
               nsys_sqlite_nccl_compare_ranges);
     for (size_t i = 0; i < ranges->count; i++) {
-        struct event *event = &ranges->ranges[i].event;
+        struct found_event *event = &ranges->ranges[i].event;
 
         if (i > 0 && event->track != ranges->ranges[i - 1].event.track)
             group = (struct group){0};

@@ -558,7 +558,7 @@ static void add_half(struct perfetto_reading *reading, uint32_t index, uint32_t 
 }
 
 /* What joins a call and its work where no argument does. */
-static void join_by_flow(struct event *event, const struct perfetto_event *from)
+static void join_by_flow(struct found_event *event, const struct perfetto_event *from)
 {
     uint64_t id = from->submission ? from->submission : from->flow;
     bool can =

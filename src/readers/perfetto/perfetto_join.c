@@ -150,7 +150,7 @@ void perfetto_read_stage(struct perfetto_reading *reading, const struct perfetto
     struct proto_bytes name;
     struct proto_bytes launch = {NULL, 0};
 
-    stage.event = (struct event){
+    stage.event = (struct found_event){
         .start_ns = time_ns, .correlation = NO_ID, .external_id = NO_ID, .kind = EVENT_KERNEL};
     while (proto_next(&walk, &field)) {
         if (proto_is(&field, 21, PROTO_LENGTH))
@@ -250,7 +250,7 @@ struct stage_index {
 };
 static const uint32_t several = NO_VALUE - 1;
 
-static uint64_t stage_key(const struct event *event)
+static uint64_t stage_key(const struct found_event *event)
 {
     return (uint64_t)event->start_ns * 0x9e3779b97f4a7c15u ^ event->name;
 }
@@ -273,7 +273,7 @@ static void index_stages(struct perfetto_reading *reading, struct stage_index *i
 /* Whether the stage is more likely the same work as the slice than the one before: it has its id,
  * or is not shorter, and then the shortest. */
 static bool is_likelier_stage(const struct perfetto_stage *stage,
-                              const struct perfetto_stage *before, const struct event *event)
+                              const struct perfetto_stage *before, const struct found_event *event)
 {
     bool has_id = event->correlation != NO_ID && stage->event.correlation == event->correlation;
     bool had_id =
@@ -294,7 +294,8 @@ static bool is_likelier_stage(const struct perfetto_stage *stage,
  * are the same work; where the names differ, the same start is enough if only one stage begins
  * then. A stage is taken once (is_shown). */
 static struct perfetto_stage *stage_of(struct perfetto_reading *reading,
-                                       const struct stage_index *index, const struct event *event)
+                                       const struct stage_index *index,
+                                       const struct found_event *event)
 {
     uint32_t found = hash_map_find(&index->by_name, stage_key(event));
     struct perfetto_stage *best = NULL;
@@ -322,7 +323,7 @@ static void end_slice(struct perfetto_reading *reading, const struct stage_index
 {
     struct trace_builder *builder = &reading->builder;
     struct perfetto_slice *slice = &reading->slices[number];
-    struct event *event = &slice->event;
+    struct found_event *event = &slice->event;
     struct perfetto_stage *stage = NULL;
 
     builder->read.events++;
@@ -330,7 +331,7 @@ static void end_slice(struct perfetto_reading *reading, const struct stage_index
         builder->read.overflowing_durations++;
         return;
     }
-    if (event_is_device_work(event) && reading->stage_count)
+    if (event_kind_is_device_work((enum event_kind)event->kind) && reading->stage_count)
         stage = stage_of(reading, index, event);
     if (stage) {
         builder->read.clamped_durations += event->duration_ns < stage->event.duration_ns;
@@ -343,7 +344,7 @@ static void end_slice(struct perfetto_reading *reading, const struct stage_index
         stage->is_shown = true;
     }
     trace_builder_add(builder, event);
-    trace_builder_count(builder, slice->category, 'X', event->start_ns, event_end_ns(event));
+    trace_builder_count(builder, slice->category, 'X', event->start_ns, found_event_end_ns(event));
 }
 
 /* Begins that are open on a track. */
@@ -430,7 +431,7 @@ static void add_gpu_stages(struct perfetto_reading *reading)
 
         builder->read.events++;
         trace_builder_count(builder, category, 'X', stage->event.start_ns,
-                            event_end_ns(&stage->event));
+                            found_event_end_ns(&stage->event));
         if (stage->is_shown)
             continue;
         (void)snprintf(text, sizeof text, "%" PRId32, key.device);

@@ -178,7 +178,7 @@ void perfetto_state_clear(struct perfetto_state *state);
 
 /* A slice that has begun, without its end. */
 struct perfetto_slice {
-    struct event event;
+    struct found_event event;
     uint32_t category; /* in the builder's strings */
 };
 
@@ -194,7 +194,7 @@ struct perfetto_half {
 
 /* Work of a GPU as its driver tells it: GpuRenderStageEvent. */
 struct perfetto_stage {
-    struct event event; /* no track yet */
+    struct found_event event; /* no track yet */
     int64_t queue;
     int32_t gpu;   /* -1: not said */
     bool is_shown; /* a slice is the same work */

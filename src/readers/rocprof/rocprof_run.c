@@ -249,7 +249,7 @@ static uint32_t thread_track(struct rocprof_run *run, int64_t thread)
 /* Counts the record. False where its times make no event. Each record is counted once, under one
  * reason where its times are bad, so that the sums of what was read agree. */
 static bool rocprof_run_time(struct rocprof_run *run, const struct rocprof_record *record,
-                             struct event *event)
+                             struct found_event *event)
 {
     struct read_account *read = &run->builder.read;
     bool is_timed = record->has >> ROCPROF_START & 1 && record->has >> ROCPROF_END & 1;
@@ -267,7 +267,7 @@ static bool rocprof_run_time(struct rocprof_run *run, const struct rocprof_recor
     else if (duration_ns < 0)
         read->negative_durations++;
     else {
-        *event = (struct event){
+        *event = (struct found_event){
             .start_ns = start_ns,
             .duration_ns = duration_ns,
             .correlation = NO_ID,
@@ -308,7 +308,7 @@ static uint32_t rocprof_run_kernel_detail(struct rocprof_run *run,
 /* The name is the place of the kernel's symbol until the end: symbols may stand behind the
  * records (finish_kernel). */
 static void rocprof_run_add_kernel(struct rocprof_run *run, const struct rocprof_record *record,
-                                   struct event *event, bool is_counted)
+                                   struct found_event *event, bool is_counted)
 {
     const struct rocprof_queue queue = {
         .agent = value_or(record, ROCPROF_AGENT, -1),
@@ -324,7 +324,9 @@ static void rocprof_run_add_kernel(struct rocprof_run *run, const struct rocprof
     event->name = kernel_of(run, value_or(record, ROCPROF_KERNEL, -1));
     event->detail = rocprof_run_kernel_detail(run, record, run->kernels[event->name].registers);
     if (is_counted) {
-        event_store_add(&run->counted, event);
+        struct event kept = event_kept(&run->builder.wide_ids, event);
+
+        event_store_add(&run->counted, &kept);
         return;
     }
     run->has_dispatches = true;
@@ -334,7 +336,7 @@ static void rocprof_run_add_kernel(struct rocprof_run *run, const struct rocprof
 /* The queue is the pair of agents: rocprofv3 names no queue for copies. The destination's
  * device gets them, as it does in torch.profiler. */
 static void add_copy(struct rocprof_run *run, const struct rocprof_record *record,
-                     struct event *event)
+                     struct found_event *event)
 {
     struct event_detail detail = event_detail_none();
     const struct rocprof_queue queue = {
@@ -356,7 +358,7 @@ static void add_copy(struct rocprof_run *run, const struct rocprof_record *recor
 }
 
 static void add_call(struct rocprof_run *run, const struct rocprof_record *record,
-                     struct event *event, enum event_kind kind)
+                     struct found_event *event, enum event_kind kind)
 {
     event->kind = (uint8_t)kind;
     event->correlation = value_or(record, ROCPROF_CORRELATION, NO_ID);
@@ -370,7 +372,7 @@ static void add_call(struct rocprof_run *run, const struct rocprof_record *recor
 void rocprof_run_add(struct rocprof_run *run, enum rocprof_content content,
                      const struct rocprof_record *record)
 {
-    struct event event;
+    struct found_event event;
 
     if (!rocprof_run_time(run, record, &event))
         return;
@@ -506,7 +508,7 @@ static void finish_device_events(struct rocprof_run *run, struct event_store *st
                 finish_kernel(run, &events[i]);
             else
                 events[i].name = copy_name_of(run, &events[i]);
-            events[i].track = run->queues[events[i].track].track;
+            events[i].track = run->queues[events[i].track].track & EVENT_TRACK_MAX;
         }
     }
 }
@@ -531,17 +533,19 @@ static uint32_t operation_name_of(struct rocprof_run *run, uint32_t index)
  * range (roctxGetThreadId) says nothing of what the thread does. */
 static void finish_marker(struct rocprof_run *run, struct event *event)
 {
-    uint32_t message = event->correlation == NO_ID
+    struct found_event found = event_as_found(&run->builder.wide_ids, event);
+    uint32_t message = found.correlation == NO_ID
                            ? NO_VALUE
-                           : hash_map_find(&run->messages, (uint64_t)event->correlation);
-    uint32_t name = operation_name_of(run, event->name);
+                           : hash_map_find(&run->messages, (uint64_t)found.correlation);
+    uint32_t name = operation_name_of(run, found.name);
 
-    event->correlation = NO_ID;
-    event->name = name;
+    found.correlation = NO_ID;
+    found.name = name;
     if (message != NO_VALUE)
-        nvtx_name_apply(&run->builder, event, string_pool_text(&run->builder.strings, message));
+        nvtx_name_apply(&run->builder, &found, string_pool_text(&run->builder.strings, message));
     else if (!strstr(string_pool_text(&run->builder.strings, name), "Range"))
-        event->kind = EVENT_HOST_OTHER;
+        found.kind = EVENT_HOST_OTHER;
+    *event = event_kept(&run->builder.wide_ids, &found);
 }
 
 /* Names may come behind the records in the file, so that they are put in at its end. */
@@ -568,8 +572,12 @@ static void keep_counted(struct rocprof_run *run)
     for (size_t chunk = 0; chunk < run->counted.chunk_count; chunk++) {
         size_t count = event_store_chunk_events(&run->counted, chunk);
 
-        for (size_t i = 0; i < count; i++)
-            trace_builder_add(&run->builder, &run->counted.chunks[chunk][i]);
+        for (size_t i = 0; i < count; i++) {
+            struct found_event event =
+                event_as_found(&run->builder.wide_ids, &run->counted.chunks[chunk][i]);
+
+            trace_builder_add(&run->builder, &event);
+        }
     }
 }
 

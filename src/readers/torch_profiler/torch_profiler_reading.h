@@ -62,7 +62,7 @@ void torch_store_event(struct torch_store *store, const struct torch_event *even
 /* An event that another format tells in the same words: all of it but its times, and its category
  * in the builder's pool. False for what this program added to a trace itself. */
 bool torch_store_convert(struct torch_store *store, const struct torch_event *text,
-                         struct event *event, uint32_t *category);
+                         struct found_event *event, uint32_t *category);
 
 /* ---- the same of formats that say names and categories once, and number them ---- */
 
@@ -95,8 +95,8 @@ uint32_t torch_store_track(struct torch_store *store, const struct torch_event *
                            uint8_t kind);
 
 /* All but times and track, of a name, a category's kind and arguments. */
-struct event torch_store_named(struct torch_store *store, const struct torch_event *text,
-                               uint8_t kind, struct torch_name name);
+struct found_event torch_store_named(struct torch_store *store, const struct torch_event *text,
+                                     uint8_t kind, struct torch_name name);
 
 /* The string in the builder's pool, its escapes resolved. */
 uint32_t torch_store_string(struct torch_store *store, const struct json_slice *slice);

@@ -418,10 +418,11 @@ static uint8_t kind_by_name(struct torch_store *store, uint8_t kind, uint8_t fac
 /* Everything of an event but its times and its track. An operator's id is the sequence number
  * that joins forward and backward, all else has a correlation; both share one field, as no event
  * has both. */
-static inline struct event event_of_name(struct torch_store *store, const struct torch_event *text,
-                                         uint8_t kind, struct torch_name name)
+static inline struct found_event event_of_name(struct torch_store *store,
+                                               const struct torch_event *text, uint8_t kind,
+                                               struct torch_name name)
 {
-    struct event event = {.kind = kind, .name = name.string};
+    struct found_event event = {.kind = kind, .name = name.string};
     enum event_arg id = kind == EVENT_OPERATOR ? ARG_SEQUENCE_NUMBER : ARG_CORRELATION;
 
     if (name.facts & ~(unsigned)NAME_IS_LOOKED_AT)
@@ -434,8 +435,8 @@ static inline struct event event_of_name(struct torch_store *store, const struct
     return event;
 }
 
-static inline struct event event_without_track(struct torch_store *store,
-                                               const struct torch_event *text, uint8_t kind)
+static inline struct found_event event_without_track(struct torch_store *store,
+                                                     const struct torch_event *text, uint8_t kind)
 {
     struct torch_name name;
 
@@ -443,18 +444,18 @@ static inline struct event event_without_track(struct torch_store *store,
     return event_of_name(store, text, kind, name);
 }
 
-static inline struct event torch_profiler_store_event_of(struct torch_store *store,
-                                                         const struct torch_event *text,
-                                                         uint8_t kind)
+static inline struct found_event torch_profiler_store_event_of(struct torch_store *store,
+                                                               const struct torch_event *text,
+                                                               uint8_t kind)
 {
-    struct event event = event_without_track(store, text, kind);
+    struct found_event event = event_without_track(store, text, kind);
 
     event.track = track_of(store, text, kind);
     return event;
 }
 
 bool torch_store_convert(struct torch_store *store, const struct torch_event *text,
-                         struct event *event, uint32_t *category)
+                         struct found_event *event, uint32_t *category)
 {
     struct category_memo own;
     const struct category_memo *memo = category_of(store, text, &own);
@@ -505,8 +506,8 @@ uint32_t torch_store_track(struct torch_store *store, const struct torch_event *
     return track_of(store, event, kind);
 }
 
-struct event torch_store_named(struct torch_store *store, const struct torch_event *text,
-                               uint8_t kind, struct torch_name name)
+struct found_event torch_store_named(struct torch_store *store, const struct torch_event *text,
+                                     uint8_t kind, struct torch_name name)
 {
     return event_of_name(store, text, kind, name);
 }
@@ -562,7 +563,7 @@ static void store_timed(struct torch_store *store, const struct torch_event *tex
 {
     struct trace_builder *builder = store->builder;
     int64_t end_ns;
-    struct event event;
+    struct found_event event;
 
     if (text->duration_ns < 0) {
         builder->read.negative_durations++;

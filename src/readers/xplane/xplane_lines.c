@@ -247,7 +247,7 @@ static void add_stream_event(struct xplane_reading *reading, const struct device
     if (reading->is_one_of_several)
         hash_map_set(&reading->launches, (uint64_t)xplane_number(&stats, XSTAT_CORRELATION), 1);
     trace_builder_add(&reading->builder,
-                      &(struct event){
+                      &(struct found_event){
                           .kind = work->kind,
                           .start_ns = time->start_ns,
                           .duration_ns = time->duration_ns,
@@ -304,11 +304,11 @@ static void add_core_event(struct xplane_reading *reading, const struct device_l
     struct xplane_key key = work_key(reading, &stats, read, place);
     struct xplane_known *work = xplane_known(&reading->works, &key);
     struct xplane_op op = {&stats, read->metadata, *time, line->op_track, false};
-    struct event event = {.start_ns = time->start_ns,
-                          .duration_ns = time->duration_ns,
-                          .correlation = NO_ID,
-                          .external_id = NO_ID,
-                          .track = line->track};
+    struct found_event event = {.start_ns = time->start_ns,
+                                .duration_ns = time->duration_ns,
+                                .correlation = NO_ID,
+                                .external_id = NO_ID,
+                                .track = line->track};
 
     if (!work->is_known)
         fill_core_work(reading, work, &stats, read, place);
@@ -330,7 +330,7 @@ static void add_step(struct xplane_reading *reading, const struct device_line *l
                           (int)(name.length < 100 ? name.length : 100), name.at);
 
     trace_builder_add(&reading->builder,
-                      &(struct event){
+                      &(struct found_event){
                           .kind = EVENT_ANNOTATION,
                           .start_ns = time->start_ns,
                           .duration_ns = time->duration_ns,
@@ -345,7 +345,7 @@ static void add_step(struct xplane_reading *reading, const struct device_line *l
 static void add_note(struct xplane_reading *reading, const struct device_line *line,
                      const struct xplane_event *read, const struct xplane_time *time)
 {
-    trace_builder_add(&reading->builder, &(struct event){
+    trace_builder_add(&reading->builder, &(struct found_event){
                                              .kind = EVENT_DEVICE_ANNOTATION,
                                              .start_ns = time->start_ns,
                                              .duration_ns = time->duration_ns,
@@ -547,12 +547,12 @@ static void add_host_event(struct xplane_reading *reading, uint32_t track,
     struct xplane_stats stats = xplane_event_stats(reading, read);
     struct proto_bytes name = xplane_short_name(read);
     struct xplane_op op = {&stats, NULL, *time, track, false};
-    struct event event = {.kind = EVENT_ANNOTATION,
-                          .start_ns = time->start_ns,
-                          .duration_ns = time->duration_ns,
-                          .correlation = NO_ID,
-                          .external_id = NO_ID,
-                          .track = track};
+    struct found_event event = {.kind = EVENT_ANNOTATION,
+                                .start_ns = time->start_ns,
+                                .duration_ns = time->duration_ns,
+                                .correlation = NO_ID,
+                                .external_id = NO_ID,
+                                .track = track};
     bool is_call = is_runtime_call(&stats, name);
 
     if (xplane_has(&stats, XSTAT_HLO_OP) && (is_call || !reading->has_device)) {

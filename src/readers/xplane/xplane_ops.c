@@ -503,12 +503,12 @@ int64_t xplane_add_operator(struct xplane_reading *reading, const struct xplane_
 {
     struct xplane_key key = op_key(reading, op);
     struct xplane_known *known = xplane_known(&reading->ops, &key);
-    struct event event = {.kind = EVENT_ANNOTATION,
-                          .start_ns = op->time.start_ns,
-                          .duration_ns = op->time.duration_ns,
-                          .correlation = NO_ID,
-                          .external_id = NO_ID,
-                          .track = op->track};
+    struct found_event event = {.kind = EVENT_ANNOTATION,
+                                .start_ns = op->time.start_ns,
+                                .duration_ns = op->time.duration_ns,
+                                .correlation = NO_ID,
+                                .external_id = NO_ID,
+                                .track = op->track};
 
     if (!known->is_known)
         fill_op(reading, known, op);

@@ -86,7 +86,7 @@ struct call_site find_call_site(const struct advice_case *advice, uint32_t event
 {
     const struct host_contexts *contexts = &advice->costs->contexts;
     const struct trace *trace = advice->trace;
-    uint32_t module = contexts->modules[event];
+    uint32_t module = module_of_host(contexts, event);
     struct call_site site = {.event = event};
     uint32_t stack = 0;
 

@@ -51,7 +51,7 @@ static const char *product_text(const struct advice_case *advice, const struct p
     uint32_t module, shapes;
 
     if (op != NO_EVENT) {
-        module = advice->costs->contexts.modules[op];
+        module = module_of_host(&advice->costs->contexts, op);
         shapes = trace->details[trace->host[op].detail].input_shapes;
         text = results_format(
             advice->results, "%s%s%s",

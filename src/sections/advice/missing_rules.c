@@ -84,13 +84,13 @@ static bool lacks_events(const struct trace *trace, struct missing_work *missing
 
     for (uint32_t i = 0; i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
+        int64_t id = event_id_number(&trace->wide_ids, event->external_id);
 
-        if ((event->kind != EVENT_OPERATOR && event->kind != EVENT_ANNOTATION) ||
-            event->external_id == NO_ID || event->external_id < 0)
+        if ((event->kind != EVENT_OPERATOR && event->kind != EVENT_ANNOTATION) || id < 0)
             continue;
         missing->kept++;
-        least = event->external_id < least ? event->external_id : least;
-        largest = event->external_id > largest ? event->external_id : largest;
+        least = id < least ? id : least;
+        largest = id > largest ? id : largest;
     }
     if (missing->kept < 2 || largest > INT32_MAX)
         return false;

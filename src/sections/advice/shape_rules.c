@@ -205,7 +205,7 @@ static const char *product_evidence(const struct advice_case *advice, const stru
 {
     const struct trace *trace = advice->trace;
     const struct event *op = &trace->host[product->call->op];
-    uint32_t module = advice->costs->contexts.modules[product->call->op];
+    uint32_t module = module_of_host(&advice->costs->contexts, product->call->op);
     const char *shapes = trace_text(trace, trace->details[op->detail].input_shapes);
 
     return results_format(

@@ -349,7 +349,7 @@ static void profile_modules_add_device_time(struct module_walk *walk)
         uint32_t from = trace_origin_of(trace, i);
 
         if (from != NO_EVENT && trace->tracks[event->track].device == walk->source->ledger->device)
-            profile_modules_add_time(walk, walk->source->costs->contexts.modules[from],
+            profile_modules_add_time(walk, module_of_host(&walk->source->costs->contexts, from),
                                      step_finder_at(&walk->finder, event->start_ns),
                                      event->duration_ns);
     }
@@ -361,7 +361,7 @@ static void add_host_time(struct module_walk *walk)
     int64_t *own_ns = measure_own_times(trace, walk->source->costs->contexts.parents);
 
     for (uint32_t i = 0; i < trace->host_count; i++)
-        profile_modules_add_time(walk, walk->source->costs->contexts.modules[i],
+        profile_modules_add_time(walk, module_of_host(&walk->source->costs->contexts, i),
                                  step_finder_of_host(&walk->finder, trace->host[i].start_ns),
                                  own_ns[i]);
     large_array_free(own_ns);

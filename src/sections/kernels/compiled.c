@@ -136,7 +136,7 @@ static void collect_compiled_rows(struct compiled_view *view)
     view->rows = require_memory(calloc(calls->event_count + 1, sizeof *view->rows));
     for (size_t i = 0; i < calls->event_count; i++) {
         const struct compiled_call *call = calls->events[i].call;
-        uint32_t module = costs->contexts.modules[calls->events[i].event];
+        uint32_t module = module_of_host(&costs->contexts, calls->events[i].event);
 
         view->total_ns += view->time_ns[i];
         if (!call || !*call->aten || !*call->lines)

@@ -33,7 +33,7 @@ static bool reports_module(const struct timeline_lanes *lanes, uint32_t event, b
 {
     const struct host_contexts *contexts = &lanes->costs->contexts;
 
-    if (contexts->modules[event] == NO_MODULE)
+    if (module_of_host(contexts, event) == NO_MODULE)
         return false;
     *is_mark = is_module_mark(lanes->trace, &lanes->trace->host[event]);
     return *is_mark || contexts->is_node[event];
@@ -55,7 +55,7 @@ static uint32_t timeline_module_rows(const struct timeline_lanes *lanes, uint32_
 
         if (!reports_module(lanes, i, &is_mark))
             continue;
-        depth = tree->modules[lanes->costs->contexts.modules[i]].depth;
+        depth = tree->modules[module_of_host(&lanes->costs->contexts, i)].depth;
         if (depth + 1 > rows)
             rows = depth + 1;
     }
@@ -99,7 +99,7 @@ static void collect_node(struct module_walk *walk, uint32_t event)
     const struct module_tree *tree = &walk->lanes->costs->tree;
     int64_t end_ns = event_end_ns(&walk->lanes->trace->host[event]);
     uint32_t path[MODULE_ROWS] = {0};
-    uint32_t module = walk->lanes->costs->contexts.modules[event];
+    uint32_t module = module_of_host(&walk->lanes->costs->contexts, event);
     uint32_t count = tree->modules[module].depth + 1;
     uint32_t depth = 0;
 
@@ -124,7 +124,7 @@ static void timeline_modules_take_mark(struct module_walk *walk, uint32_t event)
 {
     const struct host_contexts *contexts = &walk->lanes->costs->contexts;
     const struct event *mark = &walk->lanes->trace->host[event];
-    uint32_t module = contexts->modules[event];
+    uint32_t module = module_of_host(contexts, event);
     uint32_t depth = walk->lanes->costs->tree.modules[module].depth;
     struct timeline_piece piece = {.start_ns = mark->start_ns,
                                    .duration_ns = mark->duration_ns,
@@ -564,7 +564,6 @@ static void walk_thread(struct timeline_lanes *lanes, uint32_t index, const stru
     struct lane_source *lane = &lanes->lanes[index];
     const struct trace *trace = lanes->trace;
     const struct track *track = &trace->tracks[lane->track];
-    const uint32_t *modules = lanes->costs->contexts.modules;
     uint32_t end = track->first_event + track->event_count;
     bool wants_python = lane->kind == TIMELINE_PYTHON;
     struct timeline_piece piece = {.launch = NO_EVENT, .lane = index};
@@ -582,7 +581,7 @@ static void walk_thread(struct timeline_lanes *lanes, uint32_t index, const stru
         piece.start_ns = event->start_ns;
         piece.duration_ns = event->duration_ns;
         piece.name = event->name;
-        piece.module = modules[i];
+        piece.module = module_of_host(&lanes->costs->contexts, i);
         piece.class = CLASS_OF_HOST + (uint32_t)host_activity_class(&lanes->activity, event);
         piece.row = lanes->depths[i];
         sink->take(sink->context, &piece);

@@ -97,10 +97,12 @@ static void begin_copy(struct copying *copying, const struct captured_graph *of,
     copying->begun[copying->depth++] = (struct begun_event){captured, trace->host_count};
     LARGE_ARRAY_ADD(trace->host, trace->host_count,
                     (struct event){.start_ns = copying->now_ns++,
-                                   .sequence_number = moved_sequence(copying->graphs, of, captured),
+                                   .sequence_number =
+                                       event_id_of(&trace->wide_ids,
+                                                   moved_sequence(copying->graphs, of, captured)),
                                    .external_id = NO_ID,
                                    .name = event->name,
-                                   .track = copying->track,
+                                   .track = copying->track & EVENT_TRACK_MAX,
                                    .detail = event->detail,
                                    .kind = event->kind});
     trace->tracks[copying->track].event_count++;

@@ -300,7 +300,7 @@ static uint32_t collect_captured_event(struct capture_search *search, uint32_t h
     }
     taken.place = hash_mix(taken.place ^ own, HASH_MULTIPLIER) + 1;
     if (taken.kind == EVENT_OPERATOR) {
-        taken.sequence_number = event->sequence_number;
+        taken.sequence_number = event_id_number(&search->capture->wide_ids, event->sequence_number);
         taken.operators = hash_mix(taken.operators ^ own, HASH_MULTIPLIER) + 1;
         if (taken.top_operator == NO_EVENT)
             taken.top_operator = (uint32_t)graphs->event_count;

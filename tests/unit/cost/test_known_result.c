@@ -19,12 +19,12 @@ static void add_op(struct made_trace *made, struct made_event named, const char 
 {
     struct string_pool *strings = &made->builder.strings;
     struct event_detail detail = event_detail_none();
-    struct event event = {.start_ns = named.start_ns,
-                          .duration_ns = named.end_ns - named.start_ns,
-                          .sequence_number = sequence_number,
-                          .external_id = NO_ID,
-                          .track = made_thread(made, "1"),
-                          .kind = EVENT_OPERATOR};
+    struct found_event event = {.start_ns = named.start_ns,
+                                .duration_ns = named.end_ns - named.start_ns,
+                                .sequence_number = sequence_number,
+                                .external_id = NO_ID,
+                                .track = made_thread(made, "1"),
+                                .kind = EVENT_OPERATOR};
 
     event.name = string_pool_add(strings, named.name, strlen(named.name));
     detail.input_shapes = string_pool_add(strings, shapes, strlen(shapes));

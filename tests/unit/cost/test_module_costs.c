@@ -18,12 +18,12 @@ static void add_op(struct made_trace *made, uint32_t thread, struct made_event n
 {
     struct string_pool *strings = &made->builder.strings;
     struct event_detail detail = event_detail_none();
-    struct event event = {.start_ns = named.start_ns,
-                          .duration_ns = named.end_ns - named.start_ns,
-                          .sequence_number = sequence,
-                          .external_id = NO_ID,
-                          .track = thread,
-                          .kind = EVENT_OPERATOR};
+    struct found_event event = {.start_ns = named.start_ns,
+                                .duration_ns = named.end_ns - named.start_ns,
+                                .sequence_number = sequence,
+                                .external_id = NO_ID,
+                                .track = thread,
+                                .kind = EVENT_OPERATOR};
 
     event.name = string_pool_add(strings, named.name, strlen(named.name));
     if (shapes) {

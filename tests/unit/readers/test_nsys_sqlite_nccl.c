@@ -40,16 +40,16 @@ static void begin(struct calls *calls)
     calls->stream = trace_builder_track(&calls->builder, &stream);
 }
 
-static struct event event_at(struct calls *calls, enum event_kind kind, const char *name,
-                             const int64_t range_ns[2])
+static struct found_event event_at(struct calls *calls, enum event_kind kind, const char *name,
+                                   const int64_t range_ns[2])
 {
-    return (struct event){.kind = (uint8_t)kind,
-                          .name = text(calls, name),
-                          .track = calls->thread,
-                          .start_ns = range_ns[0],
-                          .duration_ns = range_ns[1] - range_ns[0],
-                          .correlation = NO_ID,
-                          .external_id = NO_ID};
+    return (struct found_event){.kind = (uint8_t)kind,
+                                .name = text(calls, name),
+                                .track = calls->thread,
+                                .start_ns = range_ns[0],
+                                .duration_ns = range_ns[1] - range_ns[0],
+                                .correlation = NO_ID,
+                                .external_id = NO_ID};
 }
 
 /* bytes < 0: a call without a payload. */
@@ -57,7 +57,8 @@ static void nccl(struct calls *calls, const char *name, int64_t start_ns, int64_
                  int64_t bytes)
 {
     struct nvtx_payload payload = {.values = {WORLD, (uint64_t)bytes}, .has = {true, bytes >= 0}};
-    struct event event = event_at(calls, EVENT_ANNOTATION, name, (int64_t[2]){start_ns, end_ns});
+    struct found_event event =
+        event_at(calls, EVENT_ANNOTATION, name, (int64_t[2]){start_ns, end_ns});
 
     nccl_ranges_add(&calls->ranges, &event, &payload);
 }
@@ -65,7 +66,8 @@ static void nccl(struct calls *calls, const char *name, int64_t start_ns, int64_
 static void init_world(struct calls *calls)
 {
     struct nvtx_payload payload = {.values = {WORLD, 0, RANKS}, .has = {true, false, true}};
-    struct event event = event_at(calls, EVENT_ANNOTATION, "ncclCommInitRank", (int64_t[2]){0, 1});
+    struct found_event event =
+        event_at(calls, EVENT_ANNOTATION, "ncclCommInitRank", (int64_t[2]){0, 1});
 
     nccl_ranges_add(&calls->ranges, &event, &payload);
 }
@@ -73,8 +75,8 @@ static void init_world(struct calls *calls)
 /* A kernel that is launched at `launch_ns`. */
 static void kernel(struct calls *calls, const char *name, int64_t launch_ns)
 {
-    struct event event = event_at(calls, EVENT_RUNTIME_CALL, "cudaLaunchKernelExC",
-                                  (int64_t[2]){launch_ns, launch_ns + 1});
+    struct found_event event = event_at(calls, EVENT_RUNTIME_CALL, "cudaLaunchKernelExC",
+                                        (int64_t[2]){launch_ns, launch_ns + 1});
 
     event.correlation = ++calls->correlation;
     trace_builder_add(&calls->builder, &event);
@@ -152,7 +154,7 @@ static void a_part_of_an_unknown_whole_is_not_known(void **state)
 static void a_group_is_what_was_called_in_it(void **state)
 {
     struct calls calls;
-    struct event around;
+    struct found_event around;
 
     (void)state;
     begin(&calls);

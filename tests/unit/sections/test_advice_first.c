@@ -141,15 +141,15 @@ static const struct section *advice_on_thinned(struct scene *scene, int64_t kept
 {
     begin_long(scene, 2 * STEP_NS);
     for (int64_t i = 0; i < 200; i++)
-        trace_builder_add(
-            &scene->made.builder,
-            &(struct event){.start_ns = 3 * STEP_NS + i * US,
-                            .duration_ns = US / 2,
-                            .sequence_number = NO_ID,
-                            .external_id = 7 + i * kept,
-                            .name = string_pool_add(&scene->made.builder.strings, "aten::mul", 9),
-                            .track = scene->thread,
-                            .kind = EVENT_OPERATOR});
+        trace_builder_add(&scene->made.builder,
+                          &(struct found_event){
+                              .start_ns = 3 * STEP_NS + i * US,
+                              .duration_ns = US / 2,
+                              .sequence_number = NO_ID,
+                              .external_id = 7 + i * kept,
+                              .name = string_pool_add(&scene->made.builder.strings, "aten::mul", 9),
+                              .track = scene->thread,
+                              .kind = EVENT_OPERATOR});
     return scene_advice(scene);
 }
 

@@ -39,7 +39,7 @@ static void add(struct trace_builder *builder, const struct note *note)
         .stream = is_device ? 7 : -1,
     };
     struct event_detail detail = event_detail_none();
-    struct event event = {.kind = (uint8_t)note->kind};
+    struct found_event event = {.kind = (uint8_t)note->kind};
 
     detail.input_shapes = string_of(builder, note->name);
     event.name = string_of(builder, note->name);
@@ -226,10 +226,10 @@ static void many_tracks_take_no_time(void **state)
             string_pool_add(&builder.strings, text, (size_t)snprintf(text, sizeof text, "%d", i));
         const struct track_key key = {
             .process = name, .thread = name, .is_device = true, .device = i, .stream = i};
-        const struct event event = {.kind = EVENT_KERNEL,
-                                    .start_ns = i,
-                                    .correlation = (int64_t)i << 40,
-                                    .track = trace_builder_track(&builder, &key)};
+        const struct found_event event = {.kind = EVENT_KERNEL,
+                                          .start_ns = i,
+                                          .correlation = (int64_t)i << 40,
+                                          .track = trace_builder_track(&builder, &key)};
         const struct given_name given = {name, name, name, i % 2};
 
         trace_builder_add(&builder, &event);
@@ -242,6 +242,33 @@ static void many_tracks_take_no_time(void **state)
         assert_int_equal(trace.devices[i].event_count, 1);
         assert_true((i % 2 ? trace.tracks[i].thread_name : trace.tracks[i].process_name) != 0 ||
                     i == 0);
+    }
+}
+
+/* Two pieces of a file number their large ids apart, and a call of one launches work of the other.
+ */
+static void wide_ids_join_across_pieces(void **state)
+{
+    static const int64_t ids[] = {INT64_MAX, INT64_MIN, (int64_t)1 << 30, 7, NO_ID - (int64_t)1};
+    enum { IDS = sizeof ids / sizeof *ids };
+    struct trace_builder builders[2];
+    SCOPED(trace) trace = {0};
+
+    (void)state;
+    trace_builder_init(&builders[0]);
+    trace_builder_init(&builders[1]);
+    for (int i = 0; i < IDS; i++) {
+        add(&builders[0], &(struct note){EVENT_RUNTIME_CALL, "call", 10 * i, 5, ids[i], NO_ID});
+        add(&builders[1], &(struct note){EVENT_KERNEL, "work", 1000 - i, 5, ids[i], ids[0]});
+    }
+    trace_finish(&trace, builders, 2, 1);
+    assert_int_equal(trace.wide_ids.count, IDS - 1);
+    assert_int_equal(trace.device_count, IDS);
+    for (uint32_t i = 0; i < IDS; i++) {
+        assert_int_equal(trace.launch[i], IDS - 1 - i);
+        assert_true(event_id_number(&trace.wide_ids, trace.device[i].correlation) ==
+                    ids[IDS - 1 - i]);
+        assert_true(event_id_number(&trace.wide_ids, trace.device[i].external_id) == ids[0]);
     }
 }
 
@@ -272,7 +299,7 @@ static void check_order(int64_t limit, bool has_outliers, size_t runs)
             .start_ns = (int64_t)(next_random(&seed) % (uint64_t)limit),
             .duration_ns = (int64_t)(next_random(&seed) % 5),
             .name = (uint32_t)(1 + next_random(&seed) % 10),
-            .correlation = (int64_t)(next_random(&seed) % 100),
+            .correlation = (int32_t)(next_random(&seed) % 100),
         };
         if (has_outliers && i % 1000 == 0)
             events[i].start_ns = i % 2000 ? INT64_MIN + 5 : INT64_MAX / 2;
@@ -311,6 +338,7 @@ int main(void)
         cmocka_unit_test(devices_are_listed_and_counted),
         cmocka_unit_test(a_device_without_an_entry_is_what_all_entries_are),
         cmocka_unit_test(many_tracks_take_no_time),
+        cmocka_unit_test(wide_ids_join_across_pieces),
         cmocka_unit_test(any_times_are_sorted),
     };
 
