@@ -45,7 +45,7 @@ struct ascend_reading {
 
 /* A kernel by its type that no table names: it may consist of other tasks. */
 struct unnamed_task {
-    struct event event;
+    struct found_event event;
     uint64_t launch;
 };
 
@@ -505,7 +505,7 @@ static void ascend_add_task(struct ascend_reading *reading, const struct sqlite_
 static void ascend_add_unnamed(struct ascend_reading *reading)
 {
     for (uint32_t i = 0; i < reading->unnamed_count; i++) {
-        struct event *event = &reading->unnamed[i].event;
+        struct found_event *event = &reading->unnamed[i].event;
 
         if (hash_map_find(&reading->launched, reading->unnamed[i].launch) != NO_VALUE)
             event->kind = EVENT_DEVICE_OTHER;
