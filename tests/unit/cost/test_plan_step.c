@@ -352,11 +352,15 @@ static void devices_without_units_have_tiles(void **state)
     setting.device = find_device_peak("GB200", NULL, &match);
     assert_int_equal(setting.device->multiprocessors, 0);
     context = plan_context_of(&setting, &one_device);
-    plan_product_seconds(&context, (struct plan_product){8192, 768, 2048, 16, true}, &lost);
+    plan_product_seconds(
+        &context,
+        (struct plan_product){.m = 8192, .n = 768, .k = 2048, .batch = 16, .is_low = true}, &lost);
     assert_true(lost > 0.0);
     setting.device = find_device_peak("B100", NULL, &match);
     context = plan_context_of(&setting, &one_device);
-    plan_product_seconds(&context, (struct plan_product){8192, 768, 2048, 16, true}, &lost);
+    plan_product_seconds(
+        &context,
+        (struct plan_product){.m = 8192, .n = 768, .k = 2048, .batch = 16, .is_low = true}, &lost);
     assert_true(lost > 0.0);
 }
 
@@ -368,10 +372,15 @@ static void whole_waves_lose_little(void **state)
     struct plan_context context = plan_context_of(&setting, &one_device);
     double lost;
     double whole = plan_product_seconds(
-        &context, (struct plan_product){256.0 * 108.0, 128.0 * 4.0, 16384.0, 1.0, true}, &lost);
+        &context,
+        (struct plan_product){
+            .m = 256.0 * 108.0, .n = 128.0 * 4.0, .k = 16384.0, .batch = 1.0, .is_low = true},
+        &lost);
     double lost_of_one_more;
     double one_more = plan_product_seconds(
-        &context, (struct plan_product){256.0 * 108.0 + 1.0, 128.0 * 4.0, 16384.0, 1.0, true},
+        &context,
+        (struct plan_product){
+            .m = 256.0 * 108.0 + 1.0, .n = 128.0 * 4.0, .k = 16384.0, .batch = 1.0, .is_low = true},
         &lost_of_one_more);
 
     (void)state;
