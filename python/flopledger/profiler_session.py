@@ -74,13 +74,23 @@ class ProfilerSession:
 
 
 def config_that_only_traces() -> Any:
-    """Leaves out the work on the events in Python that torch does for its own tables; newer versions of torch can."""
+    """Leaves out the work on the events in Python that torch does for its own tables, and, where no device is recorded, the
+    number of each op that a device's events would ask for; newer versions of torch can. None: an older one.
+    """
     try:
         from torch._C._profiler import _ExperimentalConfig
-
-        return _ExperimentalConfig(trace_only=True)
-    except (ImportError, TypeError):
+        from torch.profiler import ProfilerActivity, supported_activities
+    except ImportError:
         return None
+    wanted = {"trace_only": True}
+    if supported_activities() <= {ProfilerActivity.CPU}:
+        wanted["disable_external_correlation"] = True
+    for options in (wanted, {"trace_only": True}):
+        try:
+            return _ExperimentalConfig(**options)
+        except TypeError:
+            continue
+    return None
 
 
 class OwnProfilerWatch:
