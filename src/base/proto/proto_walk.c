@@ -7,31 +7,15 @@
  * the form. From the encoding's specification: what is beyond is no message. */
 enum { VARINT_BYTES_MAX = 10, NUMBER_MAX = (1 << 29) - 1 };
 
-/* The low 7 bits of 8 bytes side by side: neighbors are joined to pairs of 14 bits, these to 28,
- * and these to 56, so that the number of steps does not depend on how many bytes there are. */
-static uint64_t joined_sevens(uint64_t bytes)
-{
-    bytes = (bytes & UINT64_C(0x7f007f007f007f00)) >> 1 | (bytes & UINT64_C(0x007f007f007f007f));
-    bytes = (bytes & UINT64_C(0x3fff00003fff0000)) >> 2 | (bytes & UINT64_C(0x00003fff00003fff));
-    return (bytes & UINT64_C(0x0fffffff00000000)) >> 4 | (bytes & UINT64_C(0x000000000fffffff));
-}
-
 bool proto_long_varint(const char **at, const char *end, uint64_t *value)
 {
     const char *next = *at;
     uint64_t number = 0;
 
     if (end - next >= 8) {
-        uint64_t last; /* bytes without the bit that says that one more follows */
-
         memcpy(&number, next, sizeof number);
-        last = ~number & UINT64_C(0x8080808080808080);
-        if (last) {
-            /* up to and with the first of them: what lies behind is another's */
-            *value = joined_sevens(number & (last ^ (last - 1)));
-            *at = next + __builtin_ctzll(last) / 8 + 1;
-            return true;
-        }
+        if (~number & UINT64_C(0x8080808080808080))
+            return proto_wide_varint(at, end, value);
         number = 0;
     }
     for (unsigned shift = 0; shift < 7 * VARINT_BYTES_MAX && next < end; shift += 7) {

@@ -89,6 +89,32 @@ static inline bool proto_next(struct proto_walk *walk, struct proto_field *field
 /* As proto_varint, of any length. */
 bool proto_long_varint(const char **at, const char *end, uint64_t *value);
 
+/* The low 7 bits of 8 bytes side by side: neighbors are joined to pairs of 14 bits, these to 28,
+ * and these to 56, so that the number of steps does not depend on how many bytes there are. */
+static inline uint64_t proto_joined_sevens(uint64_t bytes)
+{
+    bytes = (bytes & UINT64_C(0x7f007f007f007f00)) >> 1 | (bytes & UINT64_C(0x007f007f007f007f));
+    bytes = (bytes & UINT64_C(0x3fff00003fff0000)) >> 2 | (bytes & UINT64_C(0x00003fff00003fff));
+    return (bytes & UINT64_C(0x0fffffff00000000)) >> 4 | (bytes & UINT64_C(0x000000000fffffff));
+}
+
+/* As proto_varint, where most are of several bytes, such as times. */
+ALWAYS_INLINE bool proto_wide_varint(const char **at, const char *end, uint64_t *value)
+{
+    uint64_t bytes, last; /* last: bytes without the bit that says that one more follows */
+
+    if (end - *at < 8)
+        return proto_long_varint(at, end, value);
+    __builtin_memcpy(&bytes, *at, sizeof bytes);
+    last = ~bytes & UINT64_C(0x8080808080808080);
+    if (!last)
+        return proto_long_varint(at, end, value);
+    /* up to and with the first of them: what lies behind is another's */
+    *value = proto_joined_sevens(bytes & (last ^ (last - 1)));
+    *at += __builtin_ctzll(last) / 8 + 1;
+    return true;
+}
+
 /* A varint, which ends before `end`, behind *at: moves *at behind it. False where it has none or is
  * longer than 10 bytes. Most are one byte long. */
 static inline bool proto_varint(const char **at, const char *end, uint64_t *value)

@@ -243,13 +243,13 @@ static void read_programs(struct xplane_reading *reading, const struct found_pla
         xplane_open(&plane, found->planes[i].message);
         note_version(reading, &plane.stats);
         for (size_t m = 0; m < plane.metadata_count; m++) {
-            struct xplane_stats stats = xplane_stats_of(&plane, &plane.metadata[m]);
+            const struct xplane_stats *stats = xplane_stats_of(&plane, &plane.metadata[m]);
 
-            note_version(reading, &stats);
-            if (xplane_has(&stats, XSTAT_HLO_PROTO) &&
+            note_version(reading, stats);
+            if (xplane_has(stats, XSTAT_HLO_PROTO) &&
                 xplane_program_of(&plane.metadata[m], &program))
                 hlo_programs_add(&reading->programs_run, program,
-                                 xplane_text(&stats, XSTAT_HLO_PROTO));
+                                 xplane_text(stats, XSTAT_HLO_PROTO));
         }
         xplane_clear(&plane);
     }

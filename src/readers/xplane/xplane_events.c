@@ -40,6 +40,20 @@ bool xplane_is_whole(struct xplane_reading *reading, const struct proto_walk *wa
 /* Since 1970, and not since the profiler started: later than 1973. */
 static const int64_t earliest_date_ns = INT64_C(100000000) * 1000000000;
 
+/* Events of less than 128 bytes, of which nearly all of a line is. A few at a time, for what was
+ * walked over is given back between (xplane_next). */
+static void skip_usual_events(struct xplane_line *line, struct proto_walk *walk)
+{
+    const char *at = walk->at;
+    const char *until = walk->end - at > kept_bytes ? at + kept_bytes : walk->end;
+
+    while (until - at >= 2 && *at == PROTO_KEY(4, PROTO_LENGTH) && (unsigned char)at[1] < 0x80 &&
+           at[1] <= until - at - 2)
+        at += 2 + at[1];
+    line->has_events |= at != walk->at;
+    walk->at = at;
+}
+
 /* Some versions give lines in time since 1970, others from the profile's start: dates are
  * moved to the start, so that both are alike. */
 void xplane_line_read(struct xplane_reading *reading, struct xplane_line *line,
@@ -49,7 +63,7 @@ void xplane_line_read(struct xplane_reading *reading, struct xplane_line *line,
     struct proto_field field;
 
     *line = (struct xplane_line){.message = message};
-    while (xplane_next(reading, &walk, &field)) {
+    while (skip_usual_events(line, &walk), xplane_next(reading, &walk, &field)) {
         if (proto_is(&field, 1, PROTO_VARINT))
             line->id = proto_signed(&field);
         else if (proto_is(&field, 2, PROTO_LENGTH))
@@ -67,9 +81,9 @@ void xplane_line_read(struct xplane_reading *reading, struct xplane_line *line,
     }
 }
 
-static bool keyed_varint(const char **at, const char *end, char key, uint64_t *value)
+ALWAYS_INLINE bool keyed_varint(const char **at, const char *end, char key, uint64_t *value)
 {
-    return *at < end && *(*at)++ == key && proto_varint(at, end, value);
+    return *at < end && *(*at)++ == key && proto_wide_varint(at, end, value);
 }
 
 /* An event as the profiler writes it: its id, offset and duration, then short stats alone. False
@@ -84,7 +98,7 @@ static bool read_usual_event(struct xplane_reading *reading, struct xplane_event
     const char *stats;
     uint64_t id, offset, duration;
 
-    if (!keyed_varint(&at, end, PROTO_KEY(1, PROTO_VARINT), &id) ||
+    if (at == end || *at++ != PROTO_KEY(1, PROTO_VARINT) || !proto_varint(&at, end, &id) ||
         !keyed_varint(&at, end, PROTO_KEY(2, PROTO_VARINT), &offset) ||
         !keyed_varint(&at, end, PROTO_KEY(3, PROTO_VARINT), &duration))
         return false;
@@ -164,18 +178,11 @@ bool xplane_event_time(struct xplane_reading *reading, const struct xplane_line 
 }
 
 /* The event's own stats go over those that its metadata has for all of its kind. */
-struct xplane_stats xplane_event_stats(const struct xplane_reading *reading,
-                                       const struct xplane_event *event)
+void xplane_event_stats(struct xplane_stats *stats, const struct xplane_reading *reading,
+                        const struct xplane_event *event)
 {
-    struct xplane_stats stats = xplane_stats_of(reading->plane, event->metadata);
-    struct proto_walk walk = proto_walk_of(event->stats);
-    struct proto_field field;
-
-    while (walk.at < walk.end && proto_next(&walk, &field)) {
-        if (proto_is(&field, 4, PROTO_LENGTH))
-            xplane_add_stat(&stats, reading->plane, field.bytes);
-    }
-    return stats;
+    *stats = *xplane_stats_of(reading->plane, event->metadata);
+    xplane_add_stats(stats, reading->plane, event->stats);
 }
 
 /* The short name: "fusion.3" and not the text of the instruction. */

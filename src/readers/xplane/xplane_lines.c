@@ -229,10 +229,14 @@ static struct xplane_key work_key(const struct xplane_reading *reading,
 static void add_stream_event(struct xplane_reading *reading, const struct device_line *line,
                              const struct xplane_event *read, const struct xplane_time *time)
 {
-    struct xplane_stats stats = xplane_event_stats(reading, read);
-    struct xplane_key key = work_key(reading, &stats, read, WORK_ON_STREAM);
-    struct xplane_known *work = xplane_known(&reading->works, &key);
+    struct xplane_stats stats;
+    struct xplane_key key;
+    struct xplane_known *work;
     struct proto_bytes name = xplane_short_name(read);
+
+    xplane_event_stats(&stats, reading, read);
+    key = work_key(reading, &stats, read, WORK_ON_STREAM);
+    work = xplane_known(&reading->works, &key);
 
     /* Name and details are made once for all launches of one work, of which there are
      * thousands. */
@@ -299,10 +303,10 @@ static void fill_core_work(struct xplane_reading *reading, struct xplane_known *
 static void add_core_event(struct xplane_reading *reading, const struct device_line *line,
                            const struct xplane_event *read, const struct xplane_time *time)
 {
-    struct xplane_stats stats = xplane_event_stats(reading, read);
+    struct xplane_stats stats;
     enum work_place place = line->is_async ? WORK_BESIDE_CORE : WORK_ON_CORE;
-    struct xplane_key key = work_key(reading, &stats, read, place);
-    struct xplane_known *work = xplane_known(&reading->works, &key);
+    struct xplane_key key;
+    struct xplane_known *work;
     struct xplane_op op = {&stats, read->metadata, *time, line->op_track, false};
     struct found_event event = {.start_ns = time->start_ns,
                                 .duration_ns = time->duration_ns,
@@ -310,6 +314,9 @@ static void add_core_event(struct xplane_reading *reading, const struct device_l
                                 .external_id = NO_ID,
                                 .track = line->track};
 
+    xplane_event_stats(&stats, reading, read);
+    key = work_key(reading, &stats, read, place);
+    work = xplane_known(&reading->works, &key);
     if (!work->is_known)
         fill_core_work(reading, work, &stats, read, place);
     event.kind = work->kind;
@@ -484,7 +491,7 @@ void xplane_read_device(struct xplane_reading *reading, const struct xplane *pla
 /* ---- hosts ---------------------------------------------------------------------------------- */
 
 /* "$model.py:12 step" is a Python function: "model.py(12): step" to other recorders. */
-static uint32_t python_name(struct xplane_reading *reading, struct proto_bytes name)
+static uint32_t new_python_name(struct xplane_reading *reading, struct proto_bytes name)
 {
     const char *space = memchr(name.at, ' ', name.length);
     const char *colon = space ? memrchr(name.at, ':', (size_t)(space - name.at)) : NULL;
@@ -497,6 +504,14 @@ static uint32_t python_name(struct xplane_reading *reading, struct proto_bytes n
                       name.at + 1, (int)(space - colon - 1), colon + 1,
                       (int)(name.at + name.length - space - 1), space + 1);
     return string_pool_add(&reading->builder.strings, text, (size_t)length);
+}
+
+/* Made once for all events of the name. */
+static uint32_t python_name(struct xplane_reading *reading, const struct xplane_event *event)
+{
+    if (!event->metadata->string)
+        event->metadata->string = new_python_name(reading, xplane_short_name(event));
+    return event->metadata->string;
 }
 
 /* A call into the device's runtime: "hipModuleLaunchKernel", "cuLaunchKernel". */
@@ -544,7 +559,7 @@ static bool is_elsewhere(const struct xplane_reading *reading, const struct xpla
 static void add_host_event(struct xplane_reading *reading, uint32_t track,
                            const struct xplane_event *read, const struct xplane_time *time)
 {
-    struct xplane_stats stats = xplane_event_stats(reading, read);
+    struct xplane_stats stats;
     struct proto_bytes name = xplane_short_name(read);
     struct xplane_op op = {&stats, NULL, *time, track, false};
     struct found_event event = {.kind = EVENT_ANNOTATION,
@@ -553,8 +568,10 @@ static void add_host_event(struct xplane_reading *reading, uint32_t track,
                                 .correlation = NO_ID,
                                 .external_id = NO_ID,
                                 .track = track};
-    bool is_call = is_runtime_call(&stats, name);
+    bool is_call;
 
+    xplane_event_stats(&stats, reading, read);
+    is_call = is_runtime_call(&stats, name);
     if (xplane_has(&stats, XSTAT_HLO_OP) && (is_call || !reading->has_device)) {
         /* An op may launch several kernels, and a launch may be of another device: FLOPs count
          * once. */
@@ -572,7 +589,7 @@ static void add_host_event(struct xplane_reading *reading, uint32_t track,
         event.kind = EVENT_PYTHON_FUNCTION;
     }
     if (event.kind == EVENT_PYTHON_FUNCTION)
-        event.name = python_name(reading, name);
+        event.name = python_name(reading, read);
     else if (xplane_has(&stats, XSTAT_STEP) && !reading->has_device_steps)
         event.name = step_name(reading, &stats, name);
     else

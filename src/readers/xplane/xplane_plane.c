@@ -233,7 +233,7 @@ static bool asked_stat(const struct xplane *plane, uint64_t id, uint8_t *stat)
 
 /* Writers put the id first: of a stat that nobody asks for no more is looked at, and of others the
  * walk begins behind it. An id of 0 is not written. */
-void xplane_add_stat(struct xplane_stats *stats, const struct xplane *plane,
+static void add_stat(struct xplane_stats *stats, const struct xplane *plane,
                      struct proto_bytes message)
 {
     struct proto_walk walk = proto_walk_of(message);
@@ -260,6 +260,54 @@ void xplane_add_stat(struct xplane_stats *stats, const struct xplane *plane,
         record_stat(stats, plane, stat, &value);
 }
 
+/* A stat as writers lay it out: an id of one byte, then a number, or the number of a text, and no
+ * more. False where it is another, of which nothing was then taken. */
+static bool add_usual_stat(struct xplane_stats *stats, const struct xplane *plane,
+                           struct proto_bytes message)
+{
+    const char *at = message.at;
+    const char *end = at + message.length;
+    const struct xplane_stat_name *name;
+    uint64_t value;
+    uint8_t stat;
+    char key;
+
+    if (message.length < 4 || *at != PROTO_KEY(1, PROTO_VARINT) || (unsigned char)at[1] >= 0x80)
+        return false;
+    stat = plane->stat_of_short[(unsigned char)at[1]];
+    if (stat == XSTAT_COUNT)
+        return true;
+    at += 2;
+    key = *at;
+    if (stat < XSTAT_HLO_OP ? key != PROTO_KEY(3, PROTO_VARINT) && key != PROTO_KEY(4, PROTO_VARINT)
+                            : key != PROTO_KEY(7, PROTO_VARINT))
+        return false;
+    if (!proto_usual_varint(&at, end, &value) || at != end)
+        return false;
+    if (stat < XSTAT_HLO_OP) {
+        stats->numbers[stat] = (int64_t)value;
+    } else {
+        name = stat_name_of(plane, value);
+        if (!name)
+            return true;
+        stats->texts[stat - XSTAT_HLO_OP] = name->name;
+    }
+    stats->has |= (uint32_t)1 << stat;
+    return true;
+}
+
+void xplane_add_stats(struct xplane_stats *stats, const struct xplane *plane,
+                      struct proto_bytes fields)
+{
+    struct proto_walk walk = proto_walk_of(fields);
+    struct proto_field field;
+
+    while (walk.at < walk.end && proto_next(&walk, &field)) {
+        if (proto_is(&field, 4, PROTO_LENGTH) && !add_usual_stat(stats, plane, field.bytes))
+            add_stat(stats, plane, field.bytes);
+    }
+}
+
 bool xplane_program_of(const struct xplane_metadata *metadata, int64_t *program)
 {
     uint64_t number;
@@ -271,22 +319,24 @@ bool xplane_program_of(const struct xplane_metadata *metadata, int64_t *program)
 }
 
 /* Made when first asked for: most metadata of a plane has no event in it. */
-struct xplane_stats xplane_stats_of(const struct xplane *plane, struct xplane_metadata *metadata)
+const struct xplane_stats *xplane_stats_of(const struct xplane *plane,
+                                           struct xplane_metadata *metadata)
 {
+    static const struct xplane_stats none;
     struct proto_walk walk;
     struct proto_field field;
 
     if (!metadata)
-        return (struct xplane_stats){.has = 0};
+        return &none;
     if (!metadata->stats) {
         metadata->stats = require_memory(calloc(1, sizeof *metadata->stats));
         walk = proto_walk_of(metadata->message);
         while (proto_next(&walk, &field)) {
             if (proto_is(&field, 5, PROTO_LENGTH))
-                xplane_add_stat(metadata->stats, plane, field.bytes);
+                add_stat(metadata->stats, plane, field.bytes);
         }
     }
-    return *metadata->stats;
+    return metadata->stats;
 }
 
 /* ---- the plane ------------------------------------------------------------------------------ */
@@ -320,10 +370,12 @@ void xplane_open(struct xplane *plane, struct proto_bytes message)
         else if (proto_is(&field, 5, PROTO_LENGTH))
             add_stat_name(plane, field.bytes);
     }
+    for (uint64_t id = 0; id < XPLANE_SHORT_IDS; id++)
+        (void)asked_stat(plane, id, &plane->stat_of_short[id]);
     walk = proto_walk_of(message);
     while (proto_next(&walk, &field)) {
         if (proto_is(&field, 6, PROTO_LENGTH))
-            xplane_add_stat(&plane->stats, plane, field.bytes);
+            add_stat(&plane->stats, plane, field.bytes);
     }
 }
 

@@ -82,7 +82,7 @@ struct xplane_stat_name {
     uint8_t stat;            /* enum xplane_stat; XSTAT_COUNT: of no interest */
 };
 
-enum { XPLANE_SMALL_IDS = 1 << 14 };
+enum { XPLANE_SMALL_IDS = 1 << 14, XPLANE_SHORT_IDS = 128 };
 
 /* Zeroed is empty. */
 struct xplane {
@@ -97,6 +97,7 @@ struct xplane {
     size_t stat_name_count;
     struct hash_map stat_names_by_id;
     uint32_t *stat_name_of_small; /* likewise */
+    uint8_t stat_of_short[XPLANE_SHORT_IDS]; /* enum xplane_stat of ids of one byte */
     struct xplane_stats stats;    /* of the plane itself */
 };
 
@@ -119,11 +120,12 @@ struct proto_bytes xplane_module_of_program(const struct xplane *plane, int64_t 
 bool xplane_program_of(const struct xplane_metadata *metadata, int64_t *program);
 
 /* Those of the metadata; `metadata` may be NULL. */
-struct xplane_stats xplane_stats_of(const struct xplane *plane, struct xplane_metadata *metadata);
+const struct xplane_stats *xplane_stats_of(const struct xplane *plane,
+                                           struct xplane_metadata *metadata);
 
-/* Adds an XStat. */
-void xplane_add_stat(struct xplane_stats *stats, const struct xplane *plane,
-                     struct proto_bytes message);
+/* Adds the XStats in fields 4 of an event. */
+void xplane_add_stats(struct xplane_stats *stats, const struct xplane *plane,
+                      struct proto_bytes fields);
 
 /* What an op or the work of a device is told by. Events that are told by the same are many, and are
  * the same but for their times. */
@@ -207,8 +209,8 @@ bool xplane_event_read(struct xplane_reading *reading, struct xplane_event *even
 bool xplane_event_time(struct xplane_reading *reading, const struct xplane_line *line,
                        const struct xplane_event *event, struct xplane_time *time);
 /* Of the event itself and of its metadata. */
-struct xplane_stats xplane_event_stats(const struct xplane_reading *reading,
-                                       const struct xplane_event *event);
+void xplane_event_stats(struct xplane_stats *stats, const struct xplane_reading *reading,
+                        const struct xplane_event *event);
 
 /* Notes damage in the message, unless the file ends there. True where there is none. */
 bool xplane_is_whole(struct xplane_reading *reading, const struct proto_walk *walk,
