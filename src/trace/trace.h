@@ -122,6 +122,7 @@ struct track {
     /* host threads: their events are trace.host[first_event .. first_event + event_count) */
     uint32_t first_event;
     uint32_t event_count;
+    int64_t joined_events; /* more of the track, which are in the times of those that are there */
 };
 
 /* Who says what a device is. */

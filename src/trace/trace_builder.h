@@ -70,6 +70,13 @@ struct given_name {
     bool is_thread; /* else of the whole process, and `thread` says nothing */
 };
 
+/* Events of a track that became one, where builders join them. */
+struct joined_events {
+    struct found_event open; /* the one that the next may be joined to; not yet in a store */
+    bool has_open;
+    int64_t count; /* of those that were joined to another */
+};
+
 /* A zeroed builder is empty. */
 struct trace_builder {
     struct string_pool strings;
@@ -85,6 +92,7 @@ struct trace_builder {
     uint64_t hash_secret;           /* of both indexes; 0 until the first is kept */
     struct index_table track_index; /* of tracks */
     uint32_t *track_host_events;    /* how many of `host` are on each track */
+    struct joined_events *joined;   /* of each track */
 
     struct event_detail *details; /* [0] is "no details", once there is one */
     uint32_t detail_count;
@@ -103,6 +111,8 @@ struct trace_builder {
     struct read_account read;
     uint32_t last_category; /* index in read.categories of the event before */
     bool skips_operators;   /* nobody asks which operator launched what */
+    bool joins_events;      /* nor what events are but calls and work of devices: others that touch
+                               on a track become one, whose time is that of all of them */
 };
 
 void trace_builder_init(struct trace_builder *builder);
@@ -122,6 +132,13 @@ int event_detail_compare(const struct event_detail *a, const struct event_detail
 
 /* `event->kind` decides where it goes; its ids are those of this builder. */
 void trace_builder_add(struct trace_builder *builder, const struct found_event *found);
+
+/* As trace_builder_add of `count` events of the track, where events are joined and one of the same
+ * time is added beside them. */
+void trace_builder_add_joined(struct trace_builder *builder, uint32_t track, int64_t count);
+
+/* The last events of all tracks go to where all are. */
+void trace_builder_end_joining(struct trace_builder *builder);
 
 /* Phases B and E, matched by trace_finish. */
 void trace_builder_add_half(struct trace_builder *builder, const struct half_event *half);

@@ -52,6 +52,7 @@ static void map_tracks(struct trace_builder *to, const struct trace_builder *fro
         key.thread = maps->strings[key.thread];
         maps->tracks[i] = trace_builder_track(to, &key);
         to->track_host_events[maps->tracks[i]] += from->track_host_events[i];
+        to->joined[maps->tracks[i]].count += from->joined[i].count;
     }
 }
 
@@ -210,6 +211,7 @@ static void merge_builders(struct finish *finish)
         maps->strings = new_map((uint32_t)from->strings.count);
         maps->tracks = new_map(from->track_count);
         maps->details = new_map(from->detail_count);
+        trace_builder_end_joining(from);
         if (i == 0)
             continue;
         map_strings(&first->strings, &from->strings, maps->strings);
@@ -222,6 +224,7 @@ static void merge_builders(struct finish *finish)
         read_account_add(&first->read, &from->read, maps->strings);
     }
     half_events_match(first);
+    trace_builder_end_joining(first);
 }
 
 /* ---- tracks in an order of their own
@@ -296,6 +299,7 @@ static void order_tracks(struct finish *finish)
             .stream = key->stream,
             .first_event = first_event,
             .event_count = first->track_host_events[order[i]],
+            .joined_events = first->joined[order[i]].count,
         };
         first_event += trace->tracks[i].event_count;
     }

@@ -443,6 +443,7 @@ static bool xplane_read_trace(struct trace *trace, struct input_stream *input,
         return false;
     }
     trace_builder_init(&reading.builder);
+    reading.builder.skips_operators = reading.builder.joins_events = options->skips_details;
     string_pool_add(&reading.builder.strings, "", 0);
     find_planes(&found, &reading.file);
     find_profile_start(&reading, &found);

@@ -224,30 +224,40 @@ static struct xplane_key work_key(const struct xplane_reading *reading,
     };
 }
 
+/* Name and details are made once for all launches of one work, of which there are thousands. */
+static const struct xplane_known *stream_work(struct xplane_reading *reading,
+                                              const struct xplane_stats *stats,
+                                              const struct xplane_event *read)
+{
+    struct xplane_key key = work_key(reading, stats, read, WORK_ON_STREAM);
+    struct xplane_known *work = xplane_known(&reading->works, &key);
+    struct proto_bytes name = xplane_short_name(read);
+
+    if (!work->is_known) {
+        enum event_kind kind = kind_on_stream(stats, name);
+
+        work->kind = (uint8_t)kind;
+        work->name = kind == EVENT_MEMCPY ? copy_name(reading, name) : xplane_string(reading, name);
+        work->detail = work_detail(reading, stats, kind, name);
+        work->is_known = true;
+    }
+    return work;
+}
+
 /* What was launched on this device is noted, so that of the host's calls, which are of all
  * devices, this rank's can be told (is_elsewhere). */
 static void add_stream_event(struct xplane_reading *reading, const struct device_line *line,
                              const struct xplane_event *read, const struct xplane_time *time)
 {
     struct xplane_stats stats;
-    struct xplane_key key;
-    struct xplane_known *work;
-    struct proto_bytes name = xplane_short_name(read);
+    static const struct xplane_known kernel = {.kind = EVENT_KERNEL};
+    const struct xplane_known *work = &kernel;
 
     xplane_event_stats(&stats, reading, read);
-    key = work_key(reading, &stats, read, WORK_ON_STREAM);
-    work = xplane_known(&reading->works, &key);
-
-    /* Name and details are made once for all launches of one work, of which there are
-     * thousands. */
-    if (!work->is_known) {
-        enum event_kind kind = kind_on_stream(&stats, name);
-
-        work->kind = (uint8_t)kind;
-        work->name = kind == EVENT_MEMCPY ? copy_name(reading, name) : xplane_string(reading, name);
-        work->detail = work_detail(reading, &stats, kind, name);
-        work->is_known = true;
-    }
+    /* of a kernel nobody asks more then */
+    if (!reading->builder.joins_events ||
+        kind_on_stream(&stats, xplane_short_name(read)) != EVENT_KERNEL)
+        work = stream_work(reading, &stats, read);
     if (reading->is_one_of_several)
         hash_map_set(&reading->launches, (uint64_t)xplane_number(&stats, XSTAT_CORRELATION), 1);
     trace_builder_add(&reading->builder,
@@ -307,7 +317,7 @@ static void add_core_event(struct xplane_reading *reading, const struct device_l
     enum work_place place = line->is_async ? WORK_BESIDE_CORE : WORK_ON_CORE;
     struct xplane_key key;
     struct xplane_known *work;
-    struct xplane_op op = {&stats, read->metadata, *time, line->op_track, false};
+    struct xplane_op op = {&stats, read->metadata, *time, line->op_track, false, false};
     struct found_event event = {.start_ns = time->start_ns,
                                 .duration_ns = time->duration_ns,
                                 .correlation = NO_ID,
@@ -561,7 +571,7 @@ static void add_host_event(struct xplane_reading *reading, uint32_t track,
 {
     struct xplane_stats stats;
     struct proto_bytes name = xplane_short_name(read);
-    struct xplane_op op = {&stats, NULL, *time, track, false};
+    struct xplane_op op = {&stats, NULL, *time, track, false, false};
     struct found_event event = {.kind = EVENT_ANNOTATION,
                                 .start_ns = time->start_ns,
                                 .duration_ns = time->duration_ns,
@@ -577,6 +587,7 @@ static void add_host_event(struct xplane_reading *reading, uint32_t track,
          * once. */
         op.is_uncounted =
             is_call && (is_launched_again(reading, &stats) || is_elsewhere(reading, &stats));
+        op.is_launch = is_call;
         (void)xplane_add_operator(reading, &op);
     }
     /* It has become an operator above; an event beside it would be the same time twice. */

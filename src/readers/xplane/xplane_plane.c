@@ -262,7 +262,7 @@ static void add_stat(struct xplane_stats *stats, const struct xplane *plane,
 
 /* A stat as writers lay it out: an id of one byte, then a number, or the number of a text, and no
  * more. False where it is another, of which nothing was then taken. */
-static bool add_usual_stat(struct xplane_stats *stats, const struct xplane *plane,
+ALWAYS_INLINE bool add_usual_stat(struct xplane_stats *stats, const struct xplane *plane,
                            struct proto_bytes message)
 {
     const char *at = message.at;
@@ -302,8 +302,17 @@ void xplane_add_stats(struct xplane_stats *stats, const struct xplane *plane,
     struct proto_walk walk = proto_walk_of(fields);
     struct proto_field field;
 
+    /* the usual ones: each has a key of one byte and a length of another */
+    while (walk.end - walk.at >= 2 && *walk.at == PROTO_KEY(4, PROTO_LENGTH) &&
+           (unsigned char)walk.at[1] < 0x80 && walk.at[1] <= walk.end - walk.at - 2) {
+        struct proto_bytes message = {walk.at + 2, (size_t)walk.at[1]};
+
+        if (!add_usual_stat(stats, plane, message))
+            add_stat(stats, plane, message);
+        walk.at += 2 + message.length;
+    }
     while (walk.at < walk.end && proto_next(&walk, &field)) {
-        if (proto_is(&field, 4, PROTO_LENGTH) && !add_usual_stat(stats, plane, field.bytes))
+        if (proto_is(&field, 4, PROTO_LENGTH))
             add_stat(stats, plane, field.bytes);
     }
 }

@@ -234,6 +234,7 @@ struct xplane_op {
     struct xplane_time time;
     uint32_t track;
     bool is_uncounted; /* a launch of what counts with another launch, or for another device */
+    bool is_launch;    /* a call of the same time is added beside it */
 };
 /* Adds it on a host track; returns the id that kernels name it by. */
 int64_t xplane_add_operator(struct xplane_reading *reading, const struct xplane_op *op);

@@ -73,6 +73,8 @@ static struct track_summary *summarise_tracks(const struct trace *trace)
     for (; note < trace->device_note_count; note++)
         inspect_tracks_take_event(&summaries[trace->device_notes[note].track],
                                   &trace->device_notes[note]);
+    for (uint32_t i = 0; i < trace->track_count; i++)
+        summaries[i].events += trace->tracks[i].joined_events;
     qsort(summaries, trace->track_count, sizeof *summaries, inspect_tracks_by_events);
     return summaries;
 }

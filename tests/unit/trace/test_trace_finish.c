@@ -329,6 +329,43 @@ static void any_times_are_sorted(void **state)
     check_order(1000000000, true, 5);
 }
 
+/* Events of a host thread that touch are one; calls and kernels stay. */
+static void joined_events_have_the_time_of_all(void **state)
+{
+    static const struct note touching[] = {
+        {EVENT_OPERATOR, "inside", 10, 20, NO_ID, 1},
+        {EVENT_PYTHON_FUNCTION, "outer", 0, 100, NO_ID, NO_ID},
+        {EVENT_RUNTIME_CALL, "launch", 12, 3, 50, NO_ID},
+        {EVENT_ANNOTATION, "at its end", 100, 5, NO_ID, NO_ID},
+        {EVENT_ANNOTATION, "apart", 106, 5, NO_ID, NO_ID},
+        {EVENT_ANNOTATION, "around", 106, 50, NO_ID, NO_ID},
+        {EVENT_ANNOTATION, "no length, apart", 200, 0, NO_ID, NO_ID},
+        {EVENT_KERNEL, "k", 20, 5, 50, NO_ID},
+        {EVENT_KERNEL, "k", 22, 5, 99, NO_ID},
+    };
+    static const int64_t starts[] = {0, 12, 106, 200}, ends[] = {105, 15, 156, 200};
+
+    struct trace_builder builder;
+    struct trace trace = {0};
+
+    (void)state;
+    trace_builder_init(&builder);
+    builder.joins_events = builder.skips_operators = true;
+    for (size_t i = 0; i < sizeof touching / sizeof *touching; i++)
+        add(&builder, &touching[i]);
+    trace_builder_add_joined(&builder, 0, 1);
+    trace_finish(&trace, &builder, 1, 1);
+    assert_int_equal(trace.host_count, 4);
+    for (uint32_t i = 0; i < trace.host_count; i++) {
+        assert_int_equal(trace.host[i].start_ns, starts[i]);
+        assert_int_equal(event_end_ns(&trace.host[i]), ends[i]);
+    }
+    assert_int_equal(trace.device_count, 2);
+    assert_int_equal(trace.read.unlinked_device_events, 1);
+    assert_int_equal(trace.tracks[0].joined_events, 4);
+    trace_clear(&trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +377,7 @@ int main(void)
         cmocka_unit_test(many_tracks_take_no_time),
         cmocka_unit_test(wide_ids_join_across_pieces),
         cmocka_unit_test(any_times_are_sorted),
+        cmocka_unit_test(joined_events_have_the_time_of_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
