@@ -263,7 +263,7 @@ static void add_stat(struct xplane_stats *stats, const struct xplane *plane,
 /* A stat as writers lay it out: an id of one byte, then a number, or the number of a text, and no
  * more. False where it is another, of which nothing was then taken. */
 ALWAYS_INLINE bool add_usual_stat(struct xplane_stats *stats, const struct xplane *plane,
-                           struct proto_bytes message)
+                                  struct proto_bytes message)
 {
     const char *at = message.at;
     const char *end = at + message.length;

@@ -96,9 +96,9 @@ struct xplane {
     struct xplane_stat_name *stat_names;
     size_t stat_name_count;
     struct hash_map stat_names_by_id;
-    uint32_t *stat_name_of_small; /* likewise */
+    uint32_t *stat_name_of_small;            /* likewise */
     uint8_t stat_of_short[XPLANE_SHORT_IDS]; /* enum xplane_stat of ids of one byte */
-    struct xplane_stats stats;    /* of the plane itself */
+    struct xplane_stats stats;               /* of the plane itself */
 };
 
 /* All but the lines, which are left in plane->message. Texts are those of `message`, which must
