@@ -294,7 +294,8 @@ static bool join_event(struct trace_builder *builder, const struct found_event *
 {
     struct joined_events *joined = &builder->joined[event->track];
 
-    if (event->kind == EVENT_RUNTIME_CALL || event_kind_is_device_work((enum event_kind)event->kind))
+    if (event->kind == EVENT_RUNTIME_CALL ||
+        event_kind_is_device_work((enum event_kind)event->kind))
         return false;
     if (joined->has_open && join_times(&joined->open, event)) {
         joined->count++;
