@@ -41,7 +41,7 @@ static void add_parts_of(struct rocpd_parts *parts, struct sqlite_input *databas
     (void)snprintf(query, sizeof query, "SELECT DISTINCT %s, %s FROM \"%s\"",
                    has_guid ? "guid" : "NULL", has_process ? "pid" : "NULL", table);
     if (sqlite3_prepare_v2(database->connection, query, -1, &statement, NULL) == SQLITE_OK) {
-        while (sqlite3_step(statement) == SQLITE_ROW) {
+        while (parts->count < parts->most && sqlite3_step(statement) == SQLITE_ROW) {
             const char *guid = (const char *)sqlite3_column_text(statement, 0);
 
             part.has_guid = guid != NULL;
@@ -79,9 +79,10 @@ static void for_each_suffix(struct rocpd_parts *parts, struct sqlite_input *data
 
 /* Without device work all that is there is one part, so that a file of calls alone is read
  * too. */
-void rocpd_find_parts(struct rocpd_parts *parts, struct sqlite_input *database)
+void rocpd_find_parts(struct rocpd_parts *parts, struct sqlite_input *database, uint32_t most)
 {
     parts->count = 0;
+    parts->most = most;
     for_each_suffix(parts, database, "rocpd_kernel_dispatch", false);
     for_each_suffix(parts, database, "rocpd_memory_copy", false);
     if (parts->count > 0)

@@ -3,7 +3,6 @@
  * Each process has tables of its own, rocpd_NAME_GUID, or stands in common ones with its guid; the
  * views of the file, which are programs, are not run. Ids count within a guid. */
 #include "base/core/array.h"
-#include "base/core/invariant.h"
 #include "base/io/progress.h"
 #include "base/json/json_walk.h"
 #include "base/text/prefix.h"
@@ -46,22 +45,6 @@ struct rocpd_query {
     const char *const *event_columns; /* ends with NULL; NULL: no event is asked for */
 };
 
-/* A column that the file lacks is NULL: versions of the schema differ in few columns, and a
- * row without one is still a row. */
-static void append_columns(sqlite3_str *text, struct sqlite_rows *rows, const char *table,
-                           const char *alias, const char *const *columns)
-{
-    for (size_t i = 0; columns[i]; i++) {
-        require_invariant(rows->column_count < SQLITE_INPUT_COLUMNS_MAX,
-                          "that a query has few columns");
-        sqlite3_str_appendall(text, rows->column_count++ ? ", " : "");
-        if (*table && sqlite_has_column(rows->input, table, columns[i]))
-            sqlite3_str_appendf(text, "%s.\"%w\"", alias, columns[i]);
-        else
-            sqlite3_str_appendall(text, "NULL");
-    }
-}
-
 /* "SELECT T.a, E.b FROM t AS T LEFT JOIN e AS E ON ... WHERE ..."; sqlite3_free() it. The event
  * is joined by SQLite, which has an index on its id: a map of all events here would be as large
  * as the file. */
@@ -76,9 +59,9 @@ static char *rocpd_query_text(const struct rocpd_reading *reading, struct sqlite
     is_joined = query->event_columns && sqlite_has_table(reading->database, event) &&
                 sqlite_has_column(reading->database, table, "event_id");
     sqlite3_str_appendall(text, "SELECT ");
-    append_columns(text, rows, table, "T", query->columns);
+    sqlite_append_columns(text, rows, table, "T", query->columns);
     if (query->event_columns)
-        append_columns(text, rows, is_joined ? event : "", "E", query->event_columns);
+        sqlite_append_columns(text, rows, is_joined ? event : "", "E", query->event_columns);
     sqlite3_str_appendf(text, " FROM \"%w\" AS T", table);
     if (is_joined) {
         string_pool_add(&reading->database->opened, event, strlen(event));
@@ -109,9 +92,7 @@ static void rocpd_rows_open(struct sqlite_rows *rows, struct rocpd_reading *read
     string_pool_add(&database->opened, table, strlen(table));
     text = require_memory(rocpd_query_text(reading, rows, query, table));
     if (sqlite3_prepare_v2(database->connection, text, -1, &rows->statement, NULL) != SQLITE_OK) {
-        if (!database->damage[0])
-            (void)snprintf(database->damage, sizeof database->damage, "%s: %s", table,
-                           sqlite3_errmsg(database->connection));
+        sqlite_input_note_damage(database, table);
     } else {
         if (reading->part->has_guid)
             (void)sqlite3_bind_text(rows->statement, 1, reading->part->guid, -1, SQLITE_STATIC);
@@ -123,7 +104,11 @@ static void rocpd_rows_open(struct sqlite_rows *rows, struct rocpd_reading *read
 static void rocpd_take(struct rocprof_record *record, const struct sqlite_rows *rows, int column,
                        enum rocprof_value which)
 {
-    if (!sqlite_is_null(rows, column))
+    int64_t value;
+
+    if (sqlite_is_integer(rows, column, &value))
+        rocprof_record_set(record, which, value);
+    else if (!sqlite_is_null(rows, column))
         rocprof_record_set(record, which, sqlite_integer(rows, column, -1));
 }
 
@@ -310,6 +295,21 @@ static void keep_dispatch(struct rocpd_reading *reading, int64_t event,
         ARRAY_ADD(reading->dispatched, reading->dispatch_count, kept);
 }
 
+static const char *const count_columns[] = {"event_id", "pmc_id", "value", NULL};
+static const struct rocpd_query count_query = {"pmc_event", count_columns, NULL};
+
+/* Else no kernel has to be found again: the table is there in any case. */
+static bool rocpd_has_counts(struct rocpd_reading *reading)
+{
+    struct sqlite_rows rows;
+    bool has_counts;
+
+    rocpd_rows_open(&rows, reading, &count_query);
+    has_counts = sqlite_rows_next(&rows);
+    sqlite_rows_clear(&rows);
+    return has_counts;
+}
+
 static void rocpd_read_kernels(struct rocpd_reading *reading)
 {
     static const char *const columns[] = {KERNEL_COLUMNS, "event_id", NULL};
@@ -320,12 +320,9 @@ static void rocpd_read_kernels(struct rocpd_reading *reading)
         ROCPROF_GRID + 1, ROCPROF_GRID + 2};
     enum { KERNEL_EVENT = sizeof values / sizeof *values, KERNEL_STACK };
     const struct rocpd_query query = {"kernel_dispatch", columns, stack_columns};
-    char counts[SQLITE_INPUT_NAME_MAX];
+    const bool has_counts = rocpd_has_counts(reading);
     struct sqlite_rows rows;
-    bool has_counts;
 
-    rocpd_table_name(counts, "pmc_event", reading->part->suffix);
-    has_counts = sqlite_has_table(reading->database, counts);
     rocprof_run_set_category(&reading->run, query.table);
     rocpd_rows_open(&rows, reading, &query);
     while (sqlite_rows_next(&rows)) {
@@ -490,13 +487,11 @@ static void rocpd_read_counters(struct rocpd_reading *reading)
  * come one per part of the device and are added (rocprof_run_count). */
 static void rocpd_read_counts(struct rocpd_reading *reading)
 {
-    static const char *const columns[] = {"event_id", "pmc_id", "value", NULL};
-    const struct rocpd_query query = {"pmc_event", columns, NULL};
     struct trace_builder *builder = &reading->run.builder;
     struct sqlite_rows rows;
 
-    rocprof_run_set_category(&reading->run, query.table);
-    rocpd_rows_open(&rows, reading, &query);
+    rocprof_run_set_category(&reading->run, count_query.table);
+    rocpd_rows_open(&rows, reading, &count_query);
     while (sqlite_rows_next(&rows)) {
         const uint32_t place =
             hash_map_find(&reading->dispatches, (uint64_t)sqlite_integer(&rows, 0, -1));
@@ -504,7 +499,7 @@ static void rocpd_read_counts(struct rocpd_reading *reading)
 
         builder->read.events++;
         if (place == NO_VALUE) {
-            read_account_leave(&builder->read, query.table, 1);
+            read_account_leave(&builder->read, count_query.table, 1);
             continue;
         }
         count = reading->dispatched[place];
@@ -583,7 +578,7 @@ static bool rocpd_count_parts(uint32_t *count, const struct input_stream *input,
     if (!rocpd_open(&database, input, error))
         return false;
     parts = require_memory(calloc(1, sizeof *parts));
-    rocpd_find_parts(parts, &database);
+    rocpd_find_parts(parts, &database, UINT32_MAX);
     *count = parts->count > 0 ? parts->count : 1;
     is_good = reader_can_split(parts->count + parts->are_too_many, error);
     free(parts);
@@ -664,7 +659,7 @@ static bool rocpd_read(struct trace *trace, struct input_stream *input,
     if (!rocpd_open(&database, input, error))
         return false;
     parts = require_memory(calloc(1, sizeof *parts));
-    rocpd_find_parts(parts, &database);
+    rocpd_find_parts(parts, &database, options->part_count ? options->part_count : UINT32_MAX);
     if (options->part < parts->count)
         reading.part = &parts->parts[options->part];
     rocprof_run_init(&reading.run);

@@ -214,10 +214,12 @@ struct rocpd_part {
 struct rocpd_parts {
     struct rocpd_part parts[READER_PARTS_MAX];
     uint32_t count;
+    uint32_t most; /* no more are looked for */
     bool are_too_many;
 };
 
-/* Those with device work; where there is none, all of the first tables there are. */
-void rocpd_find_parts(struct rocpd_parts *parts, struct sqlite_input *database);
+/* Those with device work, `most` of them, with which the search ends; where there is none, all of
+ * the first tables there are. */
+void rocpd_find_parts(struct rocpd_parts *parts, struct sqlite_input *database, uint32_t most);
 
 #endif

@@ -14,6 +14,7 @@
 
 struct sqlite3;
 struct sqlite3_stmt;
+struct sqlite3_str;
 
 /* How much work SQLite does for a file. A zeroed one has done none. */
 struct sqlite_work {
@@ -28,11 +29,12 @@ enum { SQLITE_INPUT_VALUE_BYTES_MAX = 64 << 20 };
 struct sqlite_input {
     struct sqlite3 *connection;
     int64_t file_bytes;
-    int64_t missing_bytes;     /* by which the file is shorter than its header says; 0: complete */
-    int64_t surplus_bytes;     /* by which it is longer */
-    char damage[256];          /* the first thing that could not be read; empty: none */
-    struct string_pool opened; /* tables whose rows were asked for */
-    struct sqlite_work work;   /* done by SQLite; private */
+    int64_t missing_bytes;      /* by which the file is shorter than its header says; 0: complete */
+    int64_t surplus_bytes;      /* by which it is longer */
+    char damage[256];           /* the first thing that could not be read; empty: none */
+    struct string_pool opened;  /* tables whose rows were asked for */
+    struct string_pool columns; /* of tables that were asked for; private */
+    struct sqlite_work work;    /* done by SQLite; private */
 };
 
 /* Nothing is written beside the file, whatever its state, and SQLite is kept to reading rows of
@@ -51,6 +53,9 @@ const char *sqlite_next_table(struct sqlite3_stmt **list);
 
 /* The names of the first tables, for a message. */
 void sqlite_name_tables(struct sqlite_input *input, char *to, size_t size);
+
+/* What SQLite says now, of the table, unless there was damage before. */
+void sqlite_input_note_damage(struct sqlite_input *input, const char *table);
 
 /* Says in `read` what of the file is cut, damaged or not read. */
 void sqlite_input_tell_damage(struct read_account *read, const struct sqlite_input *input);
@@ -97,9 +102,15 @@ void sqlite_rows_open(struct sqlite_rows *rows, struct sqlite_input *input, cons
 /* Likewise those for which the condition holds; NULL: all. */
 void sqlite_rows_open_where(struct sqlite_rows *rows, struct sqlite_input *input, const char *table,
                             const char *const *columns, const struct sqlite_condition *condition);
+/* For queries of other forms: appends 'T.a, NULL, T.c' to what stands there of columns. One that
+ * the table (as the file names it; empty: none) lacks is NULL, so callers need not know its
+ * versions. */
+void sqlite_append_columns(struct sqlite3_str *text, struct sqlite_rows *rows, const char *table,
+                           const char *alias, const char *const *columns);
 /* False at the end, and where the file cannot be read on (see input->damage). */
 bool sqlite_rows_next(struct sqlite_rows *rows);
 bool sqlite_is_null(const struct sqlite_rows *rows, int column);
+bool sqlite_is_integer(const struct sqlite_rows *rows, int column, int64_t *integer);
 /* Text or bytes where a number should be are told in input->damage, and read as NULL. */
 int64_t sqlite_integer(const struct sqlite_rows *rows, int column, int64_t if_null);
 double sqlite_real(const struct sqlite_rows *rows, int column, double if_null);
