@@ -21,13 +21,6 @@ static uint32_t row_string(struct trace_builder *builder, const struct json_slic
                : 0;
 }
 
-static int32_t row_rank(const struct json_slice *value)
-{
-    int64_t rank = json_walk_integer(value, -1);
-
-    return rank >= 0 && rank < INT32_MAX ? (int32_t)rank : -1;
-}
-
 /* Keys of tasks begin with capitals, those of parts of collectives do not. */
 static void read_arg(struct ascend_row *row, struct trace_builder *builder,
                      const struct json_slice *key, const struct json_slice *value)
@@ -46,12 +39,6 @@ static void read_arg(struct ascend_row *row, struct trace_builder *builder,
         row->data_type = row_string(builder, value);
     } else if (slice_is(key, "count")) {
         row->elements = json_walk_integer(value, -1);
-    } else if (slice_is(key, "size(Byte)")) {
-        row->bytes = json_walk_integer(value, -1);
-    } else if (slice_is(key, "src rank")) {
-        row->source_rank = row_rank(value);
-    } else if (slice_is(key, "dst rank")) {
-        row->destination_rank = row_rank(value);
     } else if (slice_is(key, "level") || slice_is(key, "Mode")) {
         row->is_call = true;
     }
@@ -66,8 +53,7 @@ void ascend_rows_add(struct ascend_rows *rows, struct trace_builder *builder,
     struct json_slice key, value;
 
     new.connection = NO_ID;
-    new.stream = new.task = new.elements = new.bytes = -1;
-    new.source_rank = new.destination_rank = -1;
+    new.stream = new.task = new.elements = -1;
     if (args->length > 0) {
         struct json_walk walk = json_walk_begin(args, '{');
 
@@ -290,6 +276,7 @@ struct ascend_placing {
     const struct ascend_row *row;
     struct found_event event;
     const char *category;
+    struct ascend_words words; /* of the builder */
 };
 
 /* "NPU 3" of the process; of old files the end of the pid: "2_3"; else 0: a file has one device. */
@@ -335,17 +322,18 @@ static int64_t stream_number(const struct ascend_placing *placing)
 static void place_task(struct ascend_placing *placing)
 {
     const struct ascend_row *row = placing->row;
-    const char *type = string_pool_text(&placing->builder->strings, row->type);
-    const char *name = string_pool_text(&placing->builder->strings, row->event.name);
+    const struct string_pool *strings = &placing->builder->strings;
 
-    placing->category = row->type ? type : "Ascend Hardware";
+    placing->category = row->type ? string_pool_text(strings, row->type) : "Ascend Hardware";
     placing->event.kind =
-        (uint8_t)(row->type ? ascend_task_kind(type, name) : EVENT_DEVICE_ANNOTATION);
+        (uint8_t)(row->type ? ascend_task_kind(&placing->words, strings, row->type, row->event.name)
+                            : EVENT_DEVICE_ANNOTATION);
     if (hash_map_find(&placing->names->transfers, transfer_key(row)) != NO_VALUE ||
         hash_map_find(&placing->names->transfers, ascend_launch_key(row)) != NO_VALUE)
         placing->event.kind = EVENT_DEVICE_OTHER; /* its collective is the work */
     if (placing->event.kind == EVENT_KERNEL)
-        placing->event.detail = ascend_task_detail(placing->builder, type, -1);
+        placing->event.detail =
+            ascend_task_detail(&placing->words, placing->builder, row->type, -1);
     placing->event.correlation = row->connection;
     placing->event.track = placing_track(placing, true, stream_number(placing));
 }
@@ -454,6 +442,7 @@ void ascend_rows_finish(struct ascend_rows *rows, struct trace_builder *builders
             placing.row = &rows[b].rows[i];
             place_row(&placing);
         }
+        ascend_words_clear(&placing.words);
         free(rows[b].rows);
         rows[b].rows = NULL;
         rows[b].count = 0;

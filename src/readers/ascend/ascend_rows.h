@@ -18,9 +18,6 @@ struct ascend_row {
     int64_t stream;
     int64_t task;
     int64_t elements;
-    int64_t bytes;
-    int32_t source_rank;
-    int32_t destination_rank;
     uint32_t process; /* pid, tid as written */
     uint32_t thread;
     uint32_t type;      /* of a task */

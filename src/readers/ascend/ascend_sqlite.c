@@ -35,6 +35,7 @@ struct ascend_reading {
     uint32_t operator_count;
     struct connection_link *link_list;
     uint32_t link_count;
+    struct ascend_words words;
     uint32_t category;
     int32_t device;           /* of the tasks */
     bool has_steps;           /* the operators have ProfilerStep */
@@ -63,18 +64,33 @@ struct linked_operator {
 
 /* ---- columns -------------------------------------------------------------------------------- */
 
-/* Some writers declare columns of times as text. */
-static int64_t ascend_number(const struct sqlite_rows *rows, int column, int64_t if_none)
+/* False for NULL. Some writers declare columns of times as text. */
+static bool ascend_take(const struct sqlite_rows *rows, int column, int64_t if_none,
+                        int64_t *number)
 {
     const char *text;
     char *end;
-    long long number;
 
-    if (sqlite3_column_type(rows->statement, column) != SQLITE_TEXT)
-        return sqlite_integer(rows, column, if_none);
+    *number = if_none;
+    if (sqlite_is_integer(rows, column, number))
+        return true;
+    if (sqlite3_column_type(rows->statement, column) != SQLITE_TEXT) {
+        *number = sqlite_integer(rows, column, if_none);
+        return !sqlite_is_null(rows, column);
+    }
     text = sqlite_text(rows, column);
-    number = text ? strtoll(text, &end, 10) : 0;
-    return text && end != text && !*end ? number : if_none;
+    *number = text ? strtoll(text, &end, 10) : 0;
+    if (!text || end == text || *end)
+        *number = if_none;
+    return true;
+}
+
+static int64_t ascend_number(const struct sqlite_rows *rows, int column, int64_t if_none)
+{
+    int64_t number;
+
+    (void)ascend_take(rows, column, if_none, &number);
+    return number;
 }
 
 static uint32_t ascend_text(struct ascend_reading *reading, const char *text)
@@ -85,10 +101,10 @@ static uint32_t ascend_text(struct ascend_reading *reading, const char *text)
 static uint32_t ascend_string(const struct ascend_reading *reading, const struct sqlite_rows *rows,
                               int column)
 {
-    uint32_t string =
-        sqlite_is_null(rows, column)
-            ? NO_VALUE
-            : hash_map_find(&reading->strings, (uint64_t)ascend_number(rows, column, -1));
+    int64_t number;
+    uint32_t string = ascend_take(rows, column, -1, &number)
+                          ? hash_map_find(&reading->strings, (uint64_t)number)
+                          : NO_VALUE;
 
     return string == NO_VALUE ? 0 : string;
 }
@@ -118,8 +134,9 @@ static bool ascend_row_event(struct ascend_reading *reading, const struct sqlite
                              struct found_event *event)
 {
     struct trace_builder *builder = &reading->builder;
-    int64_t start_ns = ascend_number(rows, 0, 1), end_ns = ascend_number(rows, 1, 0);
-    bool is_timed = !sqlite_is_null(rows, 0) && !sqlite_is_null(rows, 1);
+    int64_t start_ns, end_ns;
+    bool has_start = ascend_take(rows, 0, 1, &start_ns);
+    bool is_timed = ascend_take(rows, 1, 0, &end_ns) && has_start;
 
     builder->read.events++;
     *event = (struct found_event){.start_ns = start_ns, .correlation = NO_ID, .external_id = NO_ID};
@@ -134,45 +151,6 @@ static bool ascend_row_event(struct ascend_reading *reading, const struct sqlite
     else
         return true;
     return false;
-}
-
-/* ---- tracks --------------------------------------------------------------------------------- */
-
-static uint32_t number_text(struct ascend_reading *reading, const char *before, int64_t number)
-{
-    char text[48];
-
-    (void)snprintf(text, sizeof text, "%s%" PRId64, before, number);
-    return ascend_text(reading, text);
-}
-
-/* The process in the upper half, the thread in the lower one. */
-static uint32_t ascend_thread(struct ascend_reading *reading, int64_t global)
-{
-    const struct track_key key = {
-        .process = number_text(reading, "", (int64_t)((uint64_t)global >> 32)),
-        .thread = number_text(reading, "", (int64_t)((uint64_t)global & UINT32_MAX)),
-        .device = -1,
-        .stream = -1,
-    };
-
-    return trace_builder_track(&reading->builder, &key);
-}
-
-/* Process and thread are made up from device and stream: the database has no rows for them,
- * and they must be the same for all tables. */
-static uint32_t stream_of(struct ascend_reading *reading, int64_t device, int64_t stream,
-                          uint32_t thread)
-{
-    const struct track_key key = {
-        .process = number_text(reading, "NPU ", device),
-        .thread = thread ? thread : number_text(reading, "", stream),
-        .is_device = true,
-        .device = ascend_small(device),
-        .stream = stream,
-    };
-
-    return trace_builder_track(&reading->builder, &key);
 }
 
 /* ---- what names rows ------------------------------------------------------------------------ */
@@ -352,8 +330,10 @@ static void ascend_add_operator(struct ascend_reading *reading, const struct sql
     struct string_pool *strings = &reading->builder.strings;
     struct event_detail detail = event_detail_none();
 
-    detail.input_shapes = ascend_shapes(strings, ascend_string_text(reading, rows, API_SHAPES));
-    detail.input_types = ascend_types(strings, ascend_string_text(reading, rows, API_TYPES));
+    detail.input_shapes =
+        ascend_known_shapes(&reading->words, strings, ascend_string(reading, rows, API_SHAPES));
+    detail.input_types =
+        ascend_known_types(&reading->words, strings, ascend_string(reading, rows, API_TYPES));
     if (detail.input_shapes || detail.input_types)
         event->detail = trace_builder_detail(&reading->builder, &detail);
     event->correlation = ascend_number(rows, API_SEQUENCE, NO_ID);
@@ -382,7 +362,8 @@ static void ascend_read_operators(struct ascend_reading *reading)
         event.kind =
             (uint8_t)(is_step ? EVENT_ANNOTATION : kind_of_api(ascend_number(&rows, API_TYPE, 0)));
         event.name = ascend_string(reading, &rows, API_NAME);
-        event.track = ascend_thread(reading, ascend_number(&rows, API_THREAD, 0));
+        event.track =
+            ascend_thread(&reading->words, &reading->builder, ascend_number(&rows, API_THREAD, 0));
         reading->has_steps |= is_step;
         if (event.kind == EVENT_OPERATOR)
             ascend_add_operator(reading, &rows, &event);
@@ -404,7 +385,7 @@ static void ascend_read_calls(struct ascend_reading *reading)
         if (!ascend_row_event(reading, &rows, &event))
             continue;
         event.kind = EVENT_RUNTIME_CALL;
-        event.track = ascend_thread(reading, ascend_number(&rows, 2, 0));
+        event.track = ascend_thread(&reading->words, &reading->builder, ascend_number(&rows, 2, 0));
         event.name = ascend_string(reading, &rows, 3);
         event.correlation = ascend_number(&rows, 4, NO_ID);
         trace_builder_add(&reading->builder, &event);
@@ -426,7 +407,7 @@ static void ascend_read_ranges(struct ascend_reading *reading)
         if (!ascend_row_event(reading, &rows, &event) || event.duration_ns == 0)
             continue;
         event.kind = EVENT_ANNOTATION;
-        event.track = ascend_thread(reading, ascend_number(&rows, 2, 0));
+        event.track = ascend_thread(&reading->words, &reading->builder, ascend_number(&rows, 2, 0));
         event.name = ascend_string(reading, &rows, 3);
         trace_builder_add(&reading->builder, &event);
     }
@@ -436,8 +417,9 @@ static void ascend_read_ranges(struct ascend_reading *reading)
         if (!ascend_row_event(reading, &rows, &event) || reading->has_steps)
             continue;
         event.kind = EVENT_ANNOTATION;
-        event.track = ascend_thread(reading, 0);
-        event.name = number_text(reading, "ProfilerStep#", ascend_number(&rows, 2, 0));
+        event.track = ascend_thread(&reading->words, &reading->builder, 0);
+        event.name = ascend_number_text(&reading->builder.strings, "ProfilerStep#",
+                                        ascend_number(&rows, 2, 0));
         trace_builder_add(&reading->builder, &event);
     }
     sqlite_rows_clear(&rows);
@@ -473,23 +455,25 @@ static uint64_t ascend_task_launch(const struct sqlite_rows *rows)
 static void ascend_add_task(struct ascend_reading *reading, const struct sqlite_rows *rows,
                             struct found_event *event)
 {
-    const char *type = ascend_string_text(reading, rows, TASK_TYPE);
+    const uint32_t type = ascend_string(reading, rows, TASK_TYPE);
     uint32_t index = hash_map_find(&reading->infos, (uint64_t)ascend_number(rows, TASK_ID, -1));
     const struct task_info *info = index == NO_VALUE ? NULL : &reading->info_list[index];
 
-    event->name = info && info->name ? info->name : ascend_string(reading, rows, TASK_TYPE);
+    event->name = info && info->name ? info->name : type;
     event->kind = (uint8_t)(info && info->is_transfer
                                 ? EVENT_DEVICE_OTHER
-                                : ascend_task_kind(type, string_pool_text(&reading->builder.strings,
-                                                                          event->name)));
+                                : ascend_task_kind(&reading->words, &reading->builder.strings, type,
+                                                   event->name));
     /* Named as one that computes: whatever its type is called. */
     if (event->kind == EVENT_DEVICE_OTHER && info && info->name && !info->is_transfer)
         event->kind = EVENT_KERNEL;
-    event->track = stream_of(reading, ascend_number(rows, TASK_DEVICE, 0),
-                             ascend_number(rows, TASK_STREAM, -1), 0);
+    event->track =
+        ascend_stream(&reading->words, &reading->builder, ascend_number(rows, TASK_DEVICE, 0),
+                      ascend_number(rows, TASK_STREAM, -1), 0);
     event->correlation = ascend_number(rows, TASK_CONNECTION, NO_ID);
     event->external_id = operator_of_connection(reading, event->correlation);
-    event->detail = ascend_task_detail(&reading->builder, type, info ? info->bytes : -1);
+    event->detail =
+        ascend_task_detail(&reading->words, &reading->builder, type, info ? info->bytes : -1);
     if (reading->device == 0 || (info && info->is_transfer))
         reading->device = ascend_small(ascend_number(rows, TASK_DEVICE, 0));
     if (ascend_number(rows, TASK_CONTEXT, no_context) != no_context)
@@ -582,9 +566,10 @@ static void ascend_read_collectives(struct ascend_reading *reading)
         detail.group_name = ascend_string(reading, &rows, COLLECTIVE_GROUP);
         event.detail = trace_builder_detail(&reading->builder, &detail);
         /* Older versions do not say it there: it is that of the parts. */
-        event.track = stream_of(
-            reading, ascend_number(&rows, COLLECTIVE_DEVICE, reading->device), -1,
-            detail.group_name ? detail.group_name : ascend_text(reading, "Communication"));
+        event.track = ascend_stream(&reading->words, &reading->builder,
+                                    ascend_number(&rows, COLLECTIVE_DEVICE, reading->device), -1,
+                                    detail.group_name ? detail.group_name
+                                                      : ascend_text(reading, "Communication"));
         event.correlation = ascend_number(&rows, COLLECTIVE_CONNECTION, NO_ID);
         event.external_id = operator_of_connection(reading, event.correlation);
         trace_builder_add(&reading->builder, &event);
@@ -650,6 +635,7 @@ static void ascend_reading_clear(struct ascend_reading *reading)
     hash_map_clear(&reading->operators);
     hash_map_clear(&reading->launched);
     free(reading->unnamed);
+    ascend_words_clear(&reading->words);
     free(reading->info_list);
     free(reading->operator_list);
     free(reading->link_list);

@@ -4,7 +4,9 @@
 #include "base/core/array.h"
 #include "base/text/prefix.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -62,28 +64,69 @@ static bool is_word_of_types(const char *name)
     return name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
 }
 
-/* Tasks without a type are named by their kernel, or, where they have none, by what they are. */
-enum event_kind ascend_task_kind(const char *type, const char *name)
-{
-    if (!is_no_type(type))
-        return kind_by_type(type);
-    if (is_word_of_types(name))
-        return kind_by_type(name);
-    return is_no_type(name) ? EVENT_DEVICE_OTHER : EVENT_KERNEL;
-}
+/* What a type tells: its kind, and these. */
+enum { UNKNOWN_KIND = 1 << 8, NO_MATRIX_WORK = 1 << 9 };
 
-/* Vector units compute no matmuls, whatever the operator is called: "other" keeps such tasks
- * out of matmul time. */
-uint32_t ascend_task_detail(struct trace_builder *builder, const char *type, int64_t bytes)
+/* Vector units compute no matmuls, whatever the operator is called. */
+static uint32_t known_by_type(const char *type)
 {
     static const char *const parts[] = {"VECTOR", "AIVEC", "CPU", "DSA"};
-    struct event_detail detail = event_detail_none();
+    uint32_t known = is_no_type(type) ? UNKNOWN_KIND : (uint32_t)kind_by_type(type);
 
-    detail.bytes = bytes;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strstr(type, parts[i]))
-            detail.work = string_pool_add(&builder->strings, "other", sizeof "other" - 1);
-    return bytes < 0 && !detail.work ? 0 : trace_builder_detail(builder, &detail);
+            known |= NO_MATRIX_WORK;
+    return known;
+}
+
+static uint32_t words_of_type(struct ascend_words *words, const struct string_pool *strings,
+                              uint32_t type)
+{
+    uint32_t known = hash_map_find(&words->types, type);
+
+    if (known == NO_VALUE) {
+        known = known_by_type(string_pool_text(strings, type));
+        (void)hash_map_set(&words->types, type, known);
+    }
+    return known;
+}
+
+/* Tasks without a type are named by their kernel, or, where they have none, by what they are. */
+enum event_kind ascend_task_kind(struct ascend_words *words, const struct string_pool *strings,
+                                 uint32_t type, uint32_t name)
+{
+    const uint32_t known = words_of_type(words, strings, type);
+    const char *text = string_pool_text(strings, name);
+
+    if (!(known & UNKNOWN_KIND))
+        return (enum event_kind)(known & (UNKNOWN_KIND - 1));
+    if (is_word_of_types(text))
+        return kind_by_type(text);
+    return is_no_type(text) ? EVENT_DEVICE_OTHER : EVENT_KERNEL;
+}
+
+/* "other" keeps such tasks out of matmul time. */
+uint32_t ascend_task_detail(struct ascend_words *words, struct trace_builder *builder,
+                            uint32_t type, int64_t bytes)
+{
+    const bool is_other = words_of_type(words, &builder->strings, type) & NO_MATRIX_WORK;
+    struct event_detail detail;
+
+    if (bytes < 0 && !is_other)
+        return 0;
+    detail = event_detail_none();
+    detail.bytes = bytes;
+    if (is_other)
+        detail.work = string_pool_add(&builder->strings, "other", sizeof "other" - 1);
+    return trace_builder_detail(builder, &detail);
+}
+
+void ascend_words_clear(struct ascend_words *words)
+{
+    hash_map_clear(&words->types);
+    hash_map_clear(&words->shapes);
+    hash_map_clear(&words->data_types);
+    hash_map_clear(&words->threads);
 }
 
 static size_t length_without_numbers(const char *name)
@@ -210,4 +253,78 @@ uint32_t ascend_shapes(struct string_pool *strings, const char *shapes)
 uint32_t ascend_types(struct string_pool *strings, const char *types)
 {
     return list_of(strings, types, list_put_type);
+}
+
+/* Operators are many, and the texts of their inputs few. */
+static uint32_t known_list(struct hash_map *known, struct string_pool *strings, uint32_t text,
+                           uint32_t (*list)(struct string_pool *, const char *))
+{
+    uint32_t string = hash_map_find(known, text);
+
+    if (string == NO_VALUE) {
+        string = list(strings, string_pool_text(strings, text));
+        (void)hash_map_set(known, text, string);
+    }
+    return string;
+}
+
+uint32_t ascend_known_shapes(struct ascend_words *words, struct string_pool *strings,
+                             uint32_t shapes)
+{
+    return known_list(&words->shapes, strings, shapes, ascend_shapes);
+}
+
+uint32_t ascend_known_types(struct ascend_words *words, struct string_pool *strings, uint32_t types)
+{
+    return known_list(&words->data_types, strings, types, ascend_types);
+}
+
+/* ---- tracks --------------------------------------------------------------------------------- */
+
+uint32_t ascend_number_text(struct string_pool *strings, const char *before, int64_t number)
+{
+    char text[48];
+
+    (void)snprintf(text, sizeof text, "%s%" PRId64, before, number);
+    return string_pool_add(strings, text, strlen(text));
+}
+
+/* The process in the upper half, the thread in the lower one. */
+uint32_t ascend_thread(struct ascend_words *words, struct trace_builder *builder, int64_t global)
+{
+    uint32_t track = hash_map_find(&words->threads, (uint64_t)global);
+    struct track_key key = {.device = -1, .stream = -1};
+
+    if (track != NO_VALUE)
+        return track;
+    key.process = ascend_number_text(&builder->strings, "", (int64_t)((uint64_t)global >> 32));
+    key.thread =
+        ascend_number_text(&builder->strings, "", (int64_t)((uint64_t)global & UINT32_MAX));
+    track = trace_builder_track(builder, &key);
+    (void)hash_map_set(&words->threads, (uint64_t)global, track);
+    return track;
+}
+
+/* Process and thread are made up from device and stream: the database has no rows for them,
+ * and they must be the same for all tables. */
+uint32_t ascend_stream(struct ascend_words *words, struct trace_builder *builder, int64_t device,
+                       int64_t stream, uint32_t thread)
+{
+    struct ascend_stream new = {device, stream, thread, 0};
+    struct track_key key = {.is_device = true, .device = -1, .stream = stream};
+
+    for (uint32_t i = 0; i < words->stream_count; i++) {
+        const struct ascend_stream *known = &words->streams[i];
+
+        if (known->device == device && known->stream == stream && known->thread == thread)
+            return known->track;
+    }
+    key.process = ascend_number_text(&builder->strings, "NPU ", device);
+    key.thread = thread ? thread : ascend_number_text(&builder->strings, "", stream);
+    if (device >= 0 && device < INT32_MAX)
+        key.device = (int32_t)device;
+    new.track = trace_builder_track(builder, &key);
+    if (words->stream_count < ASCEND_KNOWN_STREAMS)
+        words->streams[words->stream_count++] = new;
+    return new.track;
 }

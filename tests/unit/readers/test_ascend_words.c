@@ -4,35 +4,58 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
+
+/* Asked twice, since the second time it is looked up. */
+static enum event_kind kind_of(const char *type, const char *name)
+{
+    struct string_pool strings = {0};
+    struct ascend_words words = {0};
+    const uint32_t type_id = string_pool_add(&strings, type, strlen(type));
+    const uint32_t name_id = string_pool_add(&strings, name, strlen(name));
+    const enum event_kind kind = ascend_task_kind(&words, &strings, type_id, name_id);
+
+    assert_int_equal(ascend_task_kind(&words, &strings, type_id, name_id), kind);
+    ascend_words_clear(&words);
+    string_pool_clear(&strings);
+    return kind;
+}
+
+static uint32_t detail_of(struct ascend_words *words, struct trace_builder *builder,
+                          const char *type, int64_t bytes)
+{
+    return ascend_task_detail(words, builder,
+                              string_pool_add(&builder->strings, type, strlen(type)), bytes);
+}
 
 static void waits_are_no_work(void **state)
 {
     (void)state;
-    assert_int_equal(ascend_task_kind("AI_CORE", "MatMul"), EVENT_KERNEL);
-    assert_int_equal(ascend_task_kind("KERNEL_MIX_AIV", "MatMul"), EVENT_KERNEL);
-    assert_int_equal(ascend_task_kind("HCCL_AI_CPU", "MatMul"), EVENT_KERNEL);
-    assert_int_equal(ascend_task_kind("SDMA_SQE", "MatMul"), EVENT_MEMCPY);
-    assert_int_equal(ascend_task_kind("MEMCPY_ASYNC", "MatMul"), EVENT_MEMCPY);
-    assert_int_equal(ascend_task_kind("EVENT_WAIT_SQE", "MatMul"), EVENT_DEVICE_SYNC);
-    assert_int_equal(ascend_task_kind("NOTIFY_RECORD", "MatMul"), EVENT_DEVICE_SYNC);
-    assert_int_equal(ascend_task_kind("MODEL_EXECUTE", "MatMul"), EVENT_DEVICE_SYNC);
-    assert_int_equal(ascend_task_kind("QUANTUM", "MatMul"), EVENT_DEVICE_OTHER);
+    assert_int_equal(kind_of("AI_CORE", "MatMul"), EVENT_KERNEL);
+    assert_int_equal(kind_of("KERNEL_MIX_AIV", "MatMul"), EVENT_KERNEL);
+    assert_int_equal(kind_of("HCCL_AI_CPU", "MatMul"), EVENT_KERNEL);
+    assert_int_equal(kind_of("SDMA_SQE", "MatMul"), EVENT_MEMCPY);
+    assert_int_equal(kind_of("MEMCPY_ASYNC", "MatMul"), EVENT_MEMCPY);
+    assert_int_equal(kind_of("EVENT_WAIT_SQE", "MatMul"), EVENT_DEVICE_SYNC);
+    assert_int_equal(kind_of("NOTIFY_RECORD", "MatMul"), EVENT_DEVICE_SYNC);
+    assert_int_equal(kind_of("MODEL_EXECUTE", "MatMul"), EVENT_DEVICE_SYNC);
+    assert_int_equal(kind_of("QUANTUM", "MatMul"), EVENT_DEVICE_OTHER);
 }
 
 static void tasks_without_a_type_are_told_by_their_names(void **state)
 {
     (void)state;
-    assert_int_equal(ascend_task_kind("Other", "aclnnMm_MatMulCommon_MatMulV2"), EVENT_KERNEL);
-    assert_int_equal(ascend_task_kind("N/A", "EventNetwork"), EVENT_KERNEL);
-    assert_int_equal(ascend_task_kind("Other", "MEMCPY_ASYNC"), EVENT_MEMCPY);
-    assert_int_equal(ascend_task_kind("Other", "EVENT_RECORD"), EVENT_DEVICE_SYNC);
-    assert_int_equal(ascend_task_kind("Other", "PLACE_HOLDER_SQE"), EVENT_DEVICE_SYNC);
-    assert_int_equal(ascend_task_kind("Other", "QUANTUM"), EVENT_DEVICE_OTHER);
-    assert_int_equal(ascend_task_kind("Other", "Other"), EVENT_DEVICE_OTHER);
-    assert_int_equal(ascend_task_kind("N/A", "N/A"), EVENT_DEVICE_OTHER);
-    assert_int_equal(ascend_task_kind("Other", ""), EVENT_DEVICE_OTHER);
+    assert_int_equal(kind_of("Other", "aclnnMm_MatMulCommon_MatMulV2"), EVENT_KERNEL);
+    assert_int_equal(kind_of("N/A", "EventNetwork"), EVENT_KERNEL);
+    assert_int_equal(kind_of("Other", "MEMCPY_ASYNC"), EVENT_MEMCPY);
+    assert_int_equal(kind_of("Other", "EVENT_RECORD"), EVENT_DEVICE_SYNC);
+    assert_int_equal(kind_of("Other", "PLACE_HOLDER_SQE"), EVENT_DEVICE_SYNC);
+    assert_int_equal(kind_of("Other", "QUANTUM"), EVENT_DEVICE_OTHER);
+    assert_int_equal(kind_of("Other", "Other"), EVENT_DEVICE_OTHER);
+    assert_int_equal(kind_of("N/A", "N/A"), EVENT_DEVICE_OTHER);
+    assert_int_equal(kind_of("Other", ""), EVENT_DEVICE_OTHER);
 }
 
 static void collectives_lose_their_numbers(void **state)
@@ -75,19 +98,21 @@ static void lists_are_written_as_torch_writes_them(void **state)
 
 static void vector_cores_do_no_matrix_work(void **state)
 {
+    struct ascend_words words = {0};
     struct trace_builder builder;
     uint32_t detail;
 
     (void)state;
     trace_builder_init(&builder);
     string_pool_add(&builder.strings, "", 0);
-    assert_int_equal(ascend_task_detail(&builder, "AI_CORE", -1), 0);
-    detail = ascend_task_detail(&builder, "AI_VECTOR_CORE", -1);
+    assert_int_equal(detail_of(&words, &builder, "AI_CORE", -1), 0);
+    detail = detail_of(&words, &builder, "AI_VECTOR_CORE", -1);
     assert_string_equal(string_pool_text(&builder.strings, builder.details[detail].work), "other");
-    assert_int_equal(ascend_task_detail(&builder, "AI_CPU", -1), detail);
-    detail = ascend_task_detail(&builder, "SDMA", 4096);
+    assert_int_equal(detail_of(&words, &builder, "AI_CPU", -1), detail);
+    detail = detail_of(&words, &builder, "SDMA", 4096);
     assert_int_equal(builder.details[detail].bytes, 4096);
     assert_int_equal(builder.details[detail].work, 0);
+    ascend_words_clear(&words);
     trace_builder_clear(&builder);
 }
 
