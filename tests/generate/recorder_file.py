@@ -5,16 +5,26 @@
     recorder_file.py perfetto --events 20000 --output run.pftrace
     recorder_file.py rocprof --events 5000 --output run_results.json
     recorder_file.py rocpd --events 5000 --output run_results.db
+    recorder_file.py ascend --events 5000 --output trace_view.json
+    recorder_file.py ascend-database --events 5000 --output ascend_pytorch_profiler_0.db
+    recorder_file.py proton --events 5000 --output run.hatchet
 
---events: kernels, each with its launch."""
+--events: kernels, each with its launch, and of Ascend with its operator; of Proton: kernels in its tree.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from long_recordings import as_database, as_json, packet, slice_event, track
+from ascend_recording import write_database, write_trace_view
+from long_recordings import packet, slice_event, track
+from rocpd_database import write_rocpd
+from rocprof_json import write_json as write_rocprof
 from rocprof_process import Process
 from xplane_file import (
     Event,
@@ -98,22 +108,85 @@ def rocprof_process(events: int) -> list[Process]:
     return [process]
 
 
+class InOrder(random.Random):
+    """Rows stay as they ran, as recorders write them."""
+
+    def shuffle(self, x: Any) -> None:
+        pass
+
+
+def npu_trace(events: int) -> dict[str, Any]:
+    """As torch.profiler has it, and Ascend's writers take it."""
+    found: list[dict[str, Any]] = []
+
+    def add(name: str, category: str, tid: int, start_us: int, length_us: int, **args: Any) -> None:
+        times = {"ts": start_us, "dur": length_us}
+        found.append(
+            {"ph": "X", "name": name, "cat": category, "pid": 77, "tid": tid, **times, "args": args}
+        )
+
+    for i in range(events):
+        at = 10**15 + 20 * i
+        shapes = {
+            "Input Dims": [[64, 128], [128, 8 * (i % KERNELS + 1)]],
+            "Input type": ["float", "float"],
+        }
+        if i % STEP == 0:
+            add(f"ProfilerStep#{i // STEP}", "user_annotation", 77, at, 20 * STEP - 1)
+        add("aten::mm", "cpu_op", 77, at + 1, 8, **{"Sequence number": i}, **shapes)
+        add("aclnnMatmul", "cuda_runtime", 77, at + 2, 5, correlation=i + 1)
+        add(f"kernel {i % KERNELS}", "kernel", 2, at + 6, 9, correlation=i + 1, stream=2)
+    return {"traceEvents": found}
+
+
+def write_proton(path: Path, events: int) -> None:
+    """Scopes of 16 kernels each, and the device behind the tree."""
+
+    def node(name: str, children: list[Any], **metrics: Any) -> dict[str, Any]:
+        frame = {"name": name, "type": "function"}
+        return {"children": children, "frame": frame, "metrics": metrics}
+
+    def kernel(i: int) -> dict[str, Any]:
+        device = {"device_id": "0", "device_type": "CUDA"}
+        cost = {"flops16": 1e9 + i, "bytes": 1e6 + i}
+        return node(
+            f"kernel {i % KERNELS}", [], count=3, **{"time (ns)": 9000 + i}, **device, **cost
+        )
+
+    scopes = [
+        node(f"model.layers.{i // 16}.mlp", [kernel(i + k) for k in range(min(16, events - i))])
+        for i in range(0, events, 16)
+    ]
+    gpu = {
+        "arch": "90",
+        "bus_width": 5120,
+        "clock_rate": 1980000,
+        "memory_clock_rate": 2619000,
+        "num_sms": 132,
+    }
+    path.write_text(json.dumps([node("ROOT", scopes, count=0), {"CUDA": {"0": gpu}}], indent=2))
+
+
+WRITERS: dict[str, Callable[[Path, int], None]] = {
+    "xplane": write_xplane,
+    "perfetto": write_perfetto,
+    "rocprof": lambda path, events: write_rocprof(path, rocprof_process(events), "compact"),
+    "rocpd": lambda path, events: write_rocpd(path, rocprof_process(events)),
+    "ascend": lambda path, events: write_trace_view(npu_trace(events), path, InOrder(1)),
+    "ascend-database": lambda path, events: write_database(npu_trace(events), path, InOrder(1)),
+    "proton": write_proton,
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("recorder", choices=("xplane", "perfetto", "rocprof", "rocpd"))
+    parser.add_argument("recorder", choices=tuple(WRITERS))
     parser.add_argument("--events", type=int, default=20_000)
     parser.add_argument("--output", type=Path, required=True)
     given = parser.parse_args()
-    if given.recorder == "xplane":
-        write_xplane(given.output, given.events)
-    elif given.recorder == "perfetto":
-        write_perfetto(given.output, given.events)
-    else:
-        make = as_json if given.recorder == "rocprof" else as_database
-        (made,) = make(rocprof_process)(given.events, given.output.parent)
-        made.rename(given.output)
+    WRITERS[given.recorder](given.output, given.events)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,9 @@ INPUTS = {
     "run.pftrace": ["recorder_file.py", "perfetto", "--events", "5000"],
     "run_results.json": ["recorder_file.py", "rocprof", "--events", "3000"],
     "run_results.db": ["recorder_file.py", "rocpd", "--events", "3000"],
+    "trace_view.json": ["recorder_file.py", "ascend", "--events", "2000"],
+    "ascend.db": ["recorder_file.py", "ascend-database", "--events", "2000"],
+    "run.hatchet": ["recorder_file.py", "proton", "--events", "3000"],
 }
 SNAPSHOT = ["make_snapshot.py", "--seed", "1", "--steps", "12", "--layers", "8"]
 RANKS = ["many_ranks.py", "--seed", "1", "--layout", "dp=2,pp=2", "--steps", "4"]
@@ -65,6 +68,14 @@ WORKS = {
     "report, Perfetto": ["report", "-j", "1", "run.pftrace"],
     "inspect, rocprofv3's JSON": ["inspect", "-j", "1", "run_results.json"],
     "inspect, rocpd": ["inspect", "-j", "1", "run_results.db"],
+    "report, rocprofv3's JSON": ["report", "-j", "1", "run_results.json"],
+    "report, rocpd": ["report", "-j", "1", "run_results.db"],
+    "inspect, Ascend's JSON": ["inspect", "-j", "1", "trace_view.json"],
+    "report, Ascend's JSON": ["report", "-j", "1", "trace_view.json"],
+    "inspect, Ascend's database": ["inspect", "-j", "1", "ascend.db"],
+    "report, Ascend's database": ["report", "-j", "1", "ascend.db"],
+    "inspect, Proton": ["inspect", "-j", "1", "run.hatchet"],
+    "report, Proton": ["report", "-j", "1", "run.hatchet"],
     "plan, 10,824 layouts": ["plan", "--model", str(MODEL), *LAYOUTS],
 }
 
