@@ -158,3 +158,19 @@ def ascend_tasks_are_launched_with_their_collective(case: Case) -> None:
     _, ranks = report_of(case.program, path)
     copies = rows(ranks[0]["sections"]["copies"], "by_kind")
     same([(row["kind"], row["count"]) for row in copies], [("MEMCPY_ASYNC", 1)])
+
+
+def ascend_versions_or_the_schema_are_told(case: Case) -> None:
+    told = {"SCHEMA_VERSION": "schema 1.0.0", "cann_version": "CANN 8.1.RC1"}
+    for count in (1, 2):
+        path = case.folder / f"ascend_pytorch_profiler_{count}.db"
+        made = Database(path, random.Random(0))
+        task = {"startNs": BASE, "endNs": BASE + 7, "taskType": made.string("AI_CORE")}
+        made.add("TASK", **task, deviceId=3, globalTaskId=1, streamId=2)
+        made.connection.execute("CREATE TABLE META_DATA (name TEXT, value TEXT)")
+        for name in list(told)[:count]:
+            row = (name, told[name].split()[1])
+            made.connection.execute("INSERT INTO META_DATA VALUES (?, ?)", row)
+        made.close()
+        wanted = f"torch_npu.profiler, {list(told.values())[count - 1]}"
+        same(wanted in case.printed(path), True)

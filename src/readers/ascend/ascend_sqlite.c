@@ -37,6 +37,7 @@ struct ascend_reading {
     uint32_t link_count;
     struct ascend_words words;
     uint32_t category;
+    uint32_t schema;          /* its version; a string of the builder, empty: not told */
     int32_t device;           /* of the tasks */
     bool has_steps;           /* the operators have ProfilerStep */
     struct hash_map launched; /* launches of tasks that consist of others: ascend_task_launch() */
@@ -222,6 +223,8 @@ static void ascend_read_run(struct ascend_reading *reading)
          * version. */
         if (name && strcmp(name, "cann_version") == 0)
             facts->cuda_version = ascend_text(reading, sqlite_text(&rows, 1));
+        if (name && strcmp(name, "SCHEMA_VERSION") == 0)
+            reading->schema = ascend_text(reading, sqlite_text(&rows, 1));
     }
     sqlite_rows_clear(&rows);
 }
@@ -619,11 +622,17 @@ static void ascend_tell_recorder(struct ascend_reading *reading)
     const struct trace_builder *builder = &reading->builder;
     const char *npu = string_pool_text(&builder->strings, builder->facts.torch_version);
     const char *cann = string_pool_text(&builder->strings, builder->facts.cuda_version);
-    bool has_torch = sqlite_has_table(reading->database, "PYTORCH_API");
+    const char *schema = string_pool_text(&builder->strings, reading->schema);
+    const char *writer =
+        sqlite_has_table(reading->database, "PYTORCH_API") ? "torch_npu.profiler" : "msprof";
+    char *text = reading->builder.read.recorder;
+    size_t room = sizeof reading->builder.read.recorder;
 
-    (void)snprintf(reading->builder.read.recorder, sizeof reading->builder.read.recorder,
-                   "%s%s%.32s%s%.32s", has_torch ? "torch_npu.profiler" : "msprof", *npu ? " " : "",
-                   npu, *cann ? ", CANN " : ", version not told", cann);
+    if (!*npu && !*cann && *schema)
+        (void)snprintf(text, room, "%s, schema %.32s", writer, schema);
+    else
+        (void)snprintf(text, room, "%s%s%.32s%s%.32s", writer, *npu ? " " : "", npu,
+                       *cann ? ", CANN " : ", version not told", cann);
 }
 
 static void ascend_reading_clear(struct ascend_reading *reading)
