@@ -65,63 +65,91 @@ struct __attribute__((packed, aligned(4))) event {
     int32_t external_id;
     uint32_t name;
     uint32_t detail;
-    uint32_t track : 24;
-    uint32_t kind : 8;
+    union {
+        struct {
+            uint32_t track : 24;
+            uint32_t kind : 8;
+        };
+        uint32_t track_and_kind; /* both at once: see event_track_and_kind */
+    };
 };
 _Static_assert(sizeof(struct event) == 36, "an event has no padding");
 #define EVENT_TRACK_MAX 0xffffffU
 
-/* The ids of a file that are too large for events, as hashes and addresses are: in an event they
- * are numbers from INT32_MIN on, below NO_ID. Zeroed is empty. */
+/* The ids of a file that are too large for events. Those that count up from a large number lie in
+ * one block of 2^30, the block of the first: in an event they are NEAR_ID and more. All others, as
+ * hashes and addresses are, are numbers from INT32_MIN on, below NO_ID. Zeroed is empty. */
 struct wide_ids {
-    int64_t *ids; /* [count] */
+    int64_t block; /* its first id; 0: there are no wide ids (0 itself is none) */
+    int64_t *ids;  /* [count] outside the block */
     uint32_t count;
     struct hash_map places; /* by id: where it is in them */
 };
+#define NEAR_ID (INT32_C(1) << 30)
 
 int32_t wide_ids_add(struct wide_ids *wide, int64_t id);
 void wide_ids_clear(struct wide_ids *wide);
 
-/* Ids from NO_ID on, of 31 bits, are themselves. */
+/* Ids from NO_ID to below NEAR_ID, of 31 bits, are themselves. */
 static inline bool event_id_is_wide(int64_t id)
 {
     return ((uint64_t)id - (uint64_t)(int64_t)NO_ID) >> 31;
 }
 
+/* The first id of the block that a wide id lies in. */
+static inline int64_t wide_id_block(int64_t id)
+{
+    return id & -(int64_t)NEAR_ID;
+}
+
 /* What an id of a file is in an event. */
 static inline int32_t event_id_of(struct wide_ids *wide, int64_t id)
 {
-    return event_id_is_wide(id) ? wide_ids_add(wide, id) : (int32_t)id;
+    if (!event_id_is_wide(id))
+        return (int32_t)id;
+    if (wide_id_block(id) == wide->block)
+        return NEAR_ID | (int32_t)(id & (NEAR_ID - 1));
+    return wide_ids_add(wide, id);
+}
+
+static inline bool event_id_is_near(int32_t id)
+{
+    return id >= NEAR_ID;
 }
 
 /* What an id of an event is in the file. */
 static inline int64_t event_id_number(const struct wide_ids *wide, int32_t id)
 {
+    if (event_id_is_near(id))
+        return wide->block | (id & (NEAR_ID - 1));
     return id >= NO_ID ? id : wide->ids[id - INT32_MIN];
 }
 
-/* With ids that are not wide. */
-static inline struct event event_kept_plain(const struct found_event *found)
+/* One word, as the two bit fields that it is: compilers write them one by one. */
+static inline uint32_t event_track_and_kind(uint32_t track, uint32_t kind)
+{
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? (track & EVENT_TRACK_MAX) | kind << 24
+                                                     : track << 8 | kind;
+}
+
+static inline struct event event_with_ids(const struct found_event *found, int32_t correlation,
+                                          int32_t external_id)
 {
     return (struct event){
         .start_ns = found->start_ns,
         .duration_ns = found->duration_ns,
-        .correlation = (int32_t)found->correlation,
-        .external_id = (int32_t)found->external_id,
+        .correlation = correlation,
+        .external_id = external_id,
         .name = found->name,
         .detail = found->detail,
-        .track = found->track & EVENT_TRACK_MAX,
-        .kind = found->kind,
+        .track_and_kind = event_track_and_kind(found->track, found->kind),
     };
 }
 
 static inline struct event event_kept(struct wide_ids *wide, const struct found_event *found)
 {
-    struct event event = event_kept_plain(found);
-
-    event.correlation = event_id_of(wide, found->correlation);
-    event.external_id = event_id_of(wide, found->external_id);
-    return event;
+    return event_with_ids(found, event_id_of(wide, found->correlation),
+                          event_id_of(wide, found->external_id));
 }
 
 static inline struct found_event event_as_found(const struct wide_ids *wide,

@@ -68,7 +68,7 @@ void event_store_clear(struct event_store *store)
 
 /* ---- ids ------------------------------------------------------------------------------------- */
 
-int32_t wide_ids_add(struct wide_ids *wide, int64_t id)
+static int32_t wide_ids_add_outside(struct wide_ids *wide, int64_t id)
 {
     uint32_t place = hash_map_add(&wide->places, (uint64_t)id, wide->count);
 
@@ -77,6 +77,45 @@ int32_t wide_ids_add(struct wide_ids *wide, int64_t id)
     if (place == wide->count)
         LARGE_ARRAY_ADD(wide->ids, wide->count, id);
     return INT32_MIN + (int32_t)place;
+}
+
+int32_t wide_ids_add(struct wide_ids *wide, int64_t id)
+{
+    if (!wide->block)
+        wide->block = wide_id_block(id);
+    return wide_id_block(id) == wide->block ? event_id_of(wide, id)
+                                            : wide_ids_add_outside(wide, id);
+}
+
+static int32_t id_without_block(struct wide_ids *wide, int32_t id)
+{
+    return event_id_is_near(id) ? wide_ids_add_outside(wide, event_id_number(wide, id)) : id;
+}
+
+static void store_leave_block(struct event_store *store, struct wide_ids *wide)
+{
+    for (size_t c = 0; c < store->chunk_count; c++) {
+        size_t count = event_store_chunk_events(store, c);
+
+        for (size_t i = 0; i < count; i++) {
+            struct event *event = &store->chunks[c][i];
+
+            event->correlation = id_without_block(wide, event->correlation);
+            event->external_id = id_without_block(wide, event->external_id);
+        }
+    }
+}
+
+/* A walk over all its events, which few files take: ids of their pieces mostly share a block. */
+void trace_builder_share_block(struct trace_builder *builder, struct wide_ids *wide)
+{
+    if (!wide->block)
+        wide->block = builder->wide_ids.block;
+    if (builder->wide_ids.block == wide->block || !builder->wide_ids.block)
+        return;
+    store_leave_block(&builder->host, &builder->wide_ids);
+    store_leave_block(&builder->device, &builder->wide_ids);
+    store_leave_block(&builder->notes, &builder->wide_ids);
 }
 
 void wide_ids_clear(struct wide_ids *wide)
@@ -238,32 +277,15 @@ uint32_t trace_builder_detail(struct trace_builder *builder, const struct event_
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-/* Device work and notes on a device (ranges, waits) are stored apart: nearly all who look at
- * the device want its work alone. */
-static inline void store_event(struct trace_builder *builder, struct event event)
+void trace_builder_add_slowly(struct trace_builder *builder, struct event_store *store,
+                              const struct found_event *found)
 {
-    enum event_kind kind = (enum event_kind)event.kind;
-    struct event_store *store = &builder->host;
+    int32_t correlation = event_id_of(&builder->wide_ids, found->correlation);
+    int32_t external_id = event_id_of(&builder->wide_ids, found->external_id);
 
-    if (!event_kind_is_on_device(kind))
-        builder->track_host_events[event.track]++;
-    else
-        store = event_kind_is_device_work(kind) ? &builder->device : &builder->notes;
-    event_store_add(store, &event);
-}
-
-static __attribute__((noinline)) void add_with_wide_ids(struct trace_builder *builder,
-                                                        const struct found_event *found)
-{
-    store_event(builder, event_kept(&builder->wide_ids, found));
-}
-
-static inline void keep_event(struct trace_builder *builder, const struct found_event *found)
-{
-    if (event_id_is_wide(found->correlation) || event_id_is_wide(found->external_id))
-        add_with_wide_ids(builder, found);
-    else
-        store_event(builder, event_kept_plain(found));
+    if (store->next == store->end)
+        event_store_grow(store);
+    *store->next++ = event_with_ids(found, correlation, external_id);
 }
 
 /* Two that touch are one: a union of times is the same in whatever order it is made. */
@@ -285,7 +307,7 @@ static bool join_times(struct found_event *open, const struct found_event *event
 static void keep_open(struct trace_builder *builder, struct joined_events *joined)
 {
     if (joined->has_open)
-        keep_event(builder, &joined->open);
+        trace_builder_keep(builder, &joined->open);
     joined->has_open = false;
 }
 
@@ -310,7 +332,7 @@ static bool join_event(struct trace_builder *builder, const struct found_event *
 void trace_builder_add(struct trace_builder *builder, const struct found_event *event)
 {
     if (!builder->joins_events || !join_event(builder, event))
-        keep_event(builder, event);
+        trace_builder_keep(builder, event);
 }
 
 void trace_builder_add_joined(struct trace_builder *builder, uint32_t track, int64_t count)

@@ -130,6 +130,10 @@ struct event_detail event_detail_none(void);
 /* As memcmp, over all bytes of two details. */
 int event_detail_compare(const struct event_detail *a, const struct event_detail *b);
 
+/* No event has an id near a block other than that of `wide`, which has one where the builder has
+ * one. */
+void trace_builder_share_block(struct trace_builder *builder, struct wide_ids *wide);
+
 /* `event->kind` decides where it goes; its ids are those of this builder. */
 void trace_builder_add(struct trace_builder *builder, const struct found_event *found);
 
@@ -139,6 +143,41 @@ void trace_builder_add_joined(struct trace_builder *builder, uint32_t track, int
 
 /* The last events of all tracks go to where all are. */
 void trace_builder_end_joining(struct trace_builder *builder);
+
+/* With ids that are wide, or where there is no room. */
+void trace_builder_add_slowly(struct trace_builder *builder, struct event_store *store,
+                              const struct found_event *found);
+
+/* Device work and notes on a device (ranges, waits) are stored apart: nearly all who look at
+ * the device want its work alone. */
+static inline struct event_store *trace_builder_store(struct trace_builder *builder,
+                                                      enum event_kind kind)
+{
+    if (!event_kind_is_on_device(kind))
+        return &builder->host;
+    return event_kind_is_device_work(kind) ? &builder->device : &builder->notes;
+}
+
+/* As trace_builder_add where events are not joined, for the reader that adds the most: what it found
+ * need not be in memory. */
+static inline void trace_builder_keep(struct trace_builder *builder,
+                                            const struct found_event *found)
+{
+    enum event_kind kind = (enum event_kind)found->kind;
+    struct event_store *store = trace_builder_store(builder, kind);
+
+    if (!event_kind_is_on_device(kind))
+        builder->track_host_events[found->track]++;
+    if (event_id_is_wide(found->correlation) || event_id_is_wide(found->external_id) ||
+        store->next == store->end) {
+        struct found_event copy = *found;
+
+        trace_builder_add_slowly(builder, store, &copy);
+    } else {
+        *store->next++ =
+            event_with_ids(found, (int32_t)found->correlation, (int32_t)found->external_id);
+    }
+}
 
 /* Phases B and E, matched by trace_finish. */
 void trace_builder_add_half(struct trace_builder *builder, const struct half_event *half);

@@ -81,25 +81,34 @@ static void map_details(struct trace_builder *to, const struct trace_builder *fr
     }
 }
 
+/* Ids near a block are near that of the trace. */
 static int32_t mapped_id(int32_t id, const struct id_maps *maps)
 {
     return id >= NO_ID ? id : maps->wide_ids[id - INT32_MIN];
 }
 
-static void map_event(struct event *event, const struct id_maps *maps)
+/* Strings, details and ids of the first builder became the trace's own. */
+static inline void put_mapped(struct event *to, const struct id_maps *maps, bool is_first,
+                              uint32_t track, const struct event *event)
 {
-    event->correlation = mapped_id(event->correlation, maps);
-    event->external_id = mapped_id(event->external_id, maps);
-    event->name = maps->strings[event->name];
-    event->track = maps->tracks[event->track] & EVENT_TRACK_MAX;
-    event->detail = maps->details[event->detail];
+    *to = *event;
+    to->track_and_kind = event_track_and_kind(track, event->kind);
+    if (is_first)
+        return;
+    to->correlation = mapped_id(event->correlation, maps);
+    to->external_id = mapped_id(event->external_id, maps);
+    to->name = maps->strings[event->name];
+    to->detail = maps->details[event->detail];
 }
 
-static void map_wide_ids(struct wide_ids *to, const struct wide_ids *from, struct id_maps *maps)
+static void map_wide_ids(struct wide_ids *to, struct trace_builder *builder, struct id_maps *maps)
 {
+    const struct wide_ids *from = &builder->wide_ids;
+
+    trace_builder_share_block(builder, to);
     maps->wide_ids = require_memory(calloc((size_t)from->count + 1, sizeof *maps->wide_ids));
     for (uint32_t i = 0; i < from->count; i++)
-        maps->wide_ids[i] = wide_ids_add(to, from->ids[i]);
+        maps->wide_ids[i] = event_id_of(to, from->ids[i]);
 }
 
 /* The few things that are not events: they move to the first builder. */
@@ -217,7 +226,7 @@ static void merge_builders(struct finish *finish)
         map_strings(&first->strings, &from->strings, maps->strings);
         map_tracks(first, from, maps);
         map_details(first, from, maps);
-        map_wide_ids(&first->wide_ids, &from->wide_ids, maps);
+        map_wide_ids(&first->wide_ids, from, maps);
         move_rest(first, from, maps);
         move_series(first, from, maps);
         trace_finish_add_facts(&first->facts, &from->facts, maps->strings);
@@ -379,6 +388,17 @@ static void name_tracks(struct trace *trace, const struct trace_builder *first)
 
 /* ---- events --------------------------------------------------------------------------------- */
 
+/* `next`: where the next event of each track goes. */
+static inline void place_on_tracks(struct event *to, uint32_t *next, const struct id_maps *maps,
+                                   bool is_first, const struct event *events, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t track = maps->tracks[events[i].track];
+
+        put_mapped(&to[next[track]++], maps, is_first, track, &events[i]);
+    }
+}
+
 /* A counting sort by track that frees chunks as it goes, so the peak is one copy and not two. */
 static void gather_host(struct finish *finish)
 {
@@ -392,17 +412,13 @@ static void gather_host(struct finish *finish)
         struct event_store *store = &finish->builders[b].host;
 
         for (size_t c = 0; c < store->chunk_count; c++) {
+            const struct event *events = store->chunks[c];
             size_t count = event_store_chunk_events(store, c);
 
-            for (size_t i = 0; i < count; i++) {
-                struct event *event = &store->chunks[c][i];
-
-                if (b == 0)
-                    event->track = finish->maps[0].tracks[event->track] & EVENT_TRACK_MAX;
-                else
-                    map_event(event, &finish->maps[b]);
-                trace->host[next[event->track]++] = *event;
-            }
+            if (b == 0)
+                place_on_tracks(trace->host, next, &finish->maps[b], true, events, count);
+            else
+                place_on_tracks(trace->host, next, &finish->maps[b], false, events, count);
             event_store_free_chunk(store, c);
         }
     }
@@ -429,14 +445,10 @@ static struct event *trace_finish_gather(struct finish *finish, bool is_notes, u
             size_t here = event_store_chunk_events(store, c);
 
             for (size_t i = 0; i < here; i++) {
-                struct event *event = &store->chunks[c][i];
+                const struct event *event = &store->chunks[c][i];
 
-                /* Strings and details of the first builder became the trace's own. */
-                if (b == 0)
-                    event->track = finish->maps[0].tracks[event->track] & EVENT_TRACK_MAX;
-                else
-                    map_event(event, &finish->maps[b]);
-                events[at++] = *event;
+                put_mapped(&events[at++], &finish->maps[b], b == 0,
+                           finish->maps[b].tracks[event->track], event);
             }
             event_store_free_chunk(store, c);
         }

@@ -418,40 +418,31 @@ static uint8_t kind_by_name(struct torch_store *store, uint8_t kind, uint8_t fac
 /* Everything of an event but its times and its track. An operator's id is the sequence number
  * that joins forward and backward, all else has a correlation; both share one field, as no event
  * has both. */
-static inline struct found_event event_of_name(struct torch_store *store,
-                                               const struct torch_event *text, uint8_t kind,
-                                               struct torch_name name)
+static inline void take_by_name(struct torch_store *store, const struct torch_event *text,
+                                uint8_t kind, struct torch_name name, struct found_event *event)
 {
-    struct found_event event = {.kind = kind, .name = name.string};
     enum event_arg id = kind == EVENT_OPERATOR ? ARG_SEQUENCE_NUMBER : ARG_CORRELATION;
 
+    event->kind = kind;
+    event->name = name.string;
     if (name.facts & ~(unsigned)NAME_IS_LOOKED_AT)
-        event.kind = kind_by_name(store, kind, name.facts);
-    event.correlation =
-        event.kind == kind || kind == EVENT_KERNEL ? number_or(text, id, NO_ID) : NO_ID;
-    event.external_id = number_or(text, ARG_EXTERNAL_ID, NO_ID);
-    event.detail =
+        event->kind = kind_by_name(store, kind, name.facts);
+    event->correlation =
+        event->kind == kind || kind == EVENT_KERNEL ? number_or(text, id, NO_ID) : NO_ID;
+    event->external_id = number_or(text, ARG_EXTERNAL_ID, NO_ID);
+    event->detail =
         text->has_args & DETAIL_ARGS & ~store->layouts.unasked_args ? store_detail(store, text) : 0;
-    return event;
 }
 
-static inline struct found_event event_without_track(struct torch_store *store,
-                                                     const struct torch_event *text, uint8_t kind)
+/* Everything of an event but its times. */
+static inline void take_without_times(struct torch_store *store, const struct torch_event *text,
+                                      uint8_t kind, struct found_event *event)
 {
     struct torch_name name;
 
     name.string = name_of(store, text, &name.facts);
-    return event_of_name(store, text, kind, name);
-}
-
-static inline struct found_event torch_profiler_store_event_of(struct torch_store *store,
-                                                               const struct torch_event *text,
-                                                               uint8_t kind)
-{
-    struct found_event event = event_without_track(store, text, kind);
-
-    event.track = track_of(store, text, kind);
-    return event;
+    take_by_name(store, text, kind, name, event);
+    event->track = track_of(store, text, kind);
 }
 
 bool torch_store_convert(struct torch_store *store, const struct torch_event *text,
@@ -462,7 +453,8 @@ bool torch_store_convert(struct torch_store *store, const struct torch_event *te
 
     if (memo->is_ours)
         return false;
-    *event = torch_profiler_store_event_of(store, text, memo->kind);
+    *event = (struct found_event){0};
+    take_without_times(store, text, memo->kind, event);
     *category = memo->string;
     return true;
 }
@@ -509,19 +501,23 @@ uint32_t torch_store_track(struct torch_store *store, const struct torch_event *
 struct found_event torch_store_named(struct torch_store *store, const struct torch_event *text,
                                      uint8_t kind, struct torch_name name)
 {
-    return event_of_name(store, text, kind, name);
+    struct found_event event = {0};
+
+    take_by_name(store, text, kind, name, &event);
+    return event;
 }
 
 /* An event whose kind is known at the end of the file. Events without a category may be
  * Ascend's, which shows only when the names of processes are known. */
 static void store_row(struct torch_store *store, const struct torch_event *text)
 {
-    struct ascend_row row = {
-        .event = event_without_track(store, text, EVENT_HOST_OTHER),
-        .process = field_string(store, text, HAS_PID, &text->pid),
-        .thread = field_string(store, text, HAS_TID, &text->tid),
-    };
+    struct ascend_row row = {0};
+    struct torch_name name;
 
+    name.string = name_of(store, text, &name.facts);
+    take_by_name(store, text, EVENT_HOST_OTHER, name, &row.event);
+    row.process = field_string(store, text, HAS_PID, &text->pid);
+    row.thread = field_string(store, text, HAS_TID, &text->tid);
     row.event.start_ns = text->start_ns;
     row.event.duration_ns = text->duration_ns;
     ascend_rows_add(&store->rows, store->builder, &row, &text->args);
@@ -574,10 +570,10 @@ static void store_timed(struct torch_store *store, const struct torch_event *tex
         store_row(store, text);
         return;
     } else {
-        event = torch_profiler_store_event_of(store, text, category->kind);
+        take_without_times(store, text, category->kind, &event);
         event.start_ns = text->start_ns;
         event.duration_ns = text->duration_ns;
-        trace_builder_add(builder, &event);
+        trace_builder_keep(builder, &event);
         store_count(store, category, 'X', text->start_ns, end_ns);
         return;
     }
@@ -588,11 +584,9 @@ static void store_timed(struct torch_store *store, const struct torch_event *tex
 static void store_half(struct torch_store *store, const struct torch_event *text,
                        const struct category_memo *category)
 {
-    struct half_event half = {
-        .event = torch_profiler_store_event_of(store, text, category->kind),
-        .is_begin = text->phase == 'B',
-    };
+    struct half_event half = {.is_begin = text->phase == 'B'};
 
+    take_without_times(store, text, category->kind, &half.event);
     half.event.start_ns = text->start_ns;
     trace_builder_add_half(store->builder, &half);
 }

@@ -245,30 +245,55 @@ static void many_tracks_take_no_time(void **state)
     }
 }
 
-/* Two pieces of a file number their large ids apart, and a call of one launches work of the other.
- */
-static void wide_ids_join_across_pieces(void **state)
+static const int64_t ids[] = {INT64_MAX,
+                              INT64_MAX - 1,
+                              INT64_MIN,
+                              (int64_t)1 << 30,
+                              ((int64_t)1 << 31) - 1,
+                              (int64_t)1 << 31,
+                              7,
+                              NO_ID - (int64_t)1};
+enum { IDS = sizeof ids / sizeof *ids };
+
+/* Of two pieces, the second reads the ids from `first` on, around: the first wide one decides which
+ * lie near each other. The middle piece has no wide id. */
+static void check_wide_ids(unsigned first, unsigned calls_piece)
 {
-    static const int64_t ids[] = {INT64_MAX, INT64_MIN, (int64_t)1 << 30, 7, NO_ID - (int64_t)1};
-    enum { IDS = sizeof ids / sizeof *ids };
-    struct trace_builder builders[2];
+    struct trace_builder builders[3];
     SCOPED(trace) trace = {0};
 
-    (void)state;
-    trace_builder_init(&builders[0]);
-    trace_builder_init(&builders[1]);
-    for (int i = 0; i < IDS; i++) {
-        add(&builders[0], &(struct note){EVENT_RUNTIME_CALL, "call", 10 * i, 5, ids[i], NO_ID});
-        add(&builders[1], &(struct note){EVENT_KERNEL, "work", 1000 - i, 5, ids[i], ids[0]});
+    for (int b = 0; b < 3; b++)
+        trace_builder_init(&builders[b]);
+    add(&builders[1], &(struct note){EVENT_OPERATOR, "none", 0, 1, 5, 6});
+    for (int i = 0; i < IDS; i++)
+        add(&builders[calls_piece],
+            &(struct note){EVENT_RUNTIME_CALL, "call", 10 * i, 5, ids[i], NO_ID});
+    for (unsigned n = 0; n < IDS; n++) {
+        int i = (int)((first + n) % IDS);
+
+        add(&builders[2 - calls_piece],
+            &(struct note){EVENT_KERNEL, "work", 1000 - i, 5, ids[i], ids[0]});
     }
-    trace_finish(&trace, builders, 2, 1);
-    assert_int_equal(trace.wide_ids.count, IDS - 1);
+    trace_finish(&trace, builders, 3, 1);
     assert_int_equal(trace.device_count, IDS);
     for (uint32_t i = 0; i < IDS; i++) {
-        assert_int_equal(trace.launch[i], IDS - 1 - i);
+        assert_true(event_id_number(&trace.wide_ids,
+                                    trace.host[trace.launch[i]].correlation) == ids[IDS - 1 - i]);
         assert_true(event_id_number(&trace.wide_ids, trace.device[i].correlation) ==
                     ids[IDS - 1 - i]);
         assert_true(event_id_number(&trace.wide_ids, trace.device[i].external_id) == ids[0]);
+        assert_int_equal(trace.device[i].correlation,
+                         trace.host[trace.launch[i]].correlation);
+    }
+}
+
+/* Pieces of a file number their large ids apart, and a call of one launches work of another. */
+static void wide_ids_join_across_pieces(void **state)
+{
+    (void)state;
+    for (unsigned first = 0; first < IDS; first++) {
+        check_wide_ids(first, 0);
+        check_wide_ids(first, 2);
     }
 }
 
