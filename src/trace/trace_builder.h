@@ -87,8 +87,8 @@ struct trace_builder {
     struct half_event *halves;
     uint32_t half_count;
 
-    struct track_key *tracks;
     uint32_t track_count;
+    struct track_key *tracks;
     uint64_t hash_secret;           /* of both indexes; 0 until the first is kept */
     struct index_table track_index; /* of tracks */
     uint32_t *track_host_events;    /* how many of `host` are on each track */
@@ -158,10 +158,10 @@ static inline struct event_store *trace_builder_store(struct trace_builder *buil
     return event_kind_is_device_work(kind) ? &builder->device : &builder->notes;
 }
 
-/* As trace_builder_add where events are not joined, for the reader that adds the most: what it found
- * need not be in memory. */
+/* As trace_builder_add where events are not joined, for the reader that adds the most: what it
+ * found need not be in memory. */
 static inline void trace_builder_keep(struct trace_builder *builder,
-                                            const struct found_event *found)
+                                      const struct found_event *found)
 {
     enum event_kind kind = (enum event_kind)found->kind;
     struct event_store *store = trace_builder_store(builder, kind);

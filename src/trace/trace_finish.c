@@ -389,13 +389,16 @@ static void name_tracks(struct trace *trace, const struct trace_builder *first)
 /* ---- events --------------------------------------------------------------------------------- */
 
 /* `next`: where the next event of each track goes. */
-static inline void place_on_tracks(struct event *to, uint32_t *next, const struct id_maps *maps,
-                                   bool is_first, const struct event *events, size_t count)
+static inline void place_on_tracks(const struct finish *finish, unsigned builder, uint32_t *next,
+                                   const struct event *events, size_t count)
 {
+    const struct id_maps *maps = &finish->maps[builder];
+    struct event *to = finish->trace->host;
+
     for (size_t i = 0; i < count; i++) {
         uint32_t track = maps->tracks[events[i].track];
 
-        put_mapped(&to[next[track]++], maps, is_first, track, &events[i]);
+        put_mapped(&to[next[track]++], maps, builder == 0, track, &events[i]);
     }
 }
 
@@ -412,13 +415,7 @@ static void gather_host(struct finish *finish)
         struct event_store *store = &finish->builders[b].host;
 
         for (size_t c = 0; c < store->chunk_count; c++) {
-            const struct event *events = store->chunks[c];
-            size_t count = event_store_chunk_events(store, c);
-
-            if (b == 0)
-                place_on_tracks(trace->host, next, &finish->maps[b], true, events, count);
-            else
-                place_on_tracks(trace->host, next, &finish->maps[b], false, events, count);
+            place_on_tracks(finish, b, next, store->chunks[c], event_store_chunk_events(store, c));
             event_store_free_chunk(store, c);
         }
     }

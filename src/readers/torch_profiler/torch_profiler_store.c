@@ -418,8 +418,9 @@ static uint8_t kind_by_name(struct torch_store *store, uint8_t kind, uint8_t fac
 /* Everything of an event but its times and its track. An operator's id is the sequence number
  * that joins forward and backward, all else has a correlation; both share one field, as no event
  * has both. */
-static inline void take_by_name(struct torch_store *store, const struct torch_event *text,
-                                uint8_t kind, struct torch_name name, struct found_event *event)
+static inline void read_by_known_name(struct torch_store *store, const struct torch_event *text,
+                                      uint8_t kind, struct torch_name name,
+                                      struct found_event *event)
 {
     enum event_arg id = kind == EVENT_OPERATOR ? ARG_SEQUENCE_NUMBER : ARG_CORRELATION;
 
@@ -435,13 +436,13 @@ static inline void take_by_name(struct torch_store *store, const struct torch_ev
 }
 
 /* Everything of an event but its times. */
-static inline void take_without_times(struct torch_store *store, const struct torch_event *text,
+static inline void read_without_times(struct torch_store *store, const struct torch_event *text,
                                       uint8_t kind, struct found_event *event)
 {
     struct torch_name name;
 
     name.string = name_of(store, text, &name.facts);
-    take_by_name(store, text, kind, name, event);
+    read_by_known_name(store, text, kind, name, event);
     event->track = track_of(store, text, kind);
 }
 
@@ -454,7 +455,7 @@ bool torch_store_convert(struct torch_store *store, const struct torch_event *te
     if (memo->is_ours)
         return false;
     *event = (struct found_event){0};
-    take_without_times(store, text, memo->kind, event);
+    read_without_times(store, text, memo->kind, event);
     *category = memo->string;
     return true;
 }
@@ -503,7 +504,7 @@ struct found_event torch_store_named(struct torch_store *store, const struct tor
 {
     struct found_event event = {0};
 
-    take_by_name(store, text, kind, name, &event);
+    read_by_known_name(store, text, kind, name, &event);
     return event;
 }
 
@@ -515,7 +516,7 @@ static void store_row(struct torch_store *store, const struct torch_event *text)
     struct torch_name name;
 
     name.string = name_of(store, text, &name.facts);
-    take_by_name(store, text, EVENT_HOST_OTHER, name, &row.event);
+    read_by_known_name(store, text, EVENT_HOST_OTHER, name, &row.event);
     row.process = field_string(store, text, HAS_PID, &text->pid);
     row.thread = field_string(store, text, HAS_TID, &text->tid);
     row.event.start_ns = text->start_ns;
@@ -570,7 +571,7 @@ static void store_timed(struct torch_store *store, const struct torch_event *tex
         store_row(store, text);
         return;
     } else {
-        take_without_times(store, text, category->kind, &event);
+        read_without_times(store, text, category->kind, &event);
         event.start_ns = text->start_ns;
         event.duration_ns = text->duration_ns;
         trace_builder_keep(builder, &event);
@@ -586,7 +587,7 @@ static void store_half(struct torch_store *store, const struct torch_event *text
 {
     struct half_event half = {.is_begin = text->phase == 'B'};
 
-    take_without_times(store, text, category->kind, &half.event);
+    read_without_times(store, text, category->kind, &half.event);
     half.event.start_ns = text->start_ns;
     trace_builder_add_half(store->builder, &half);
 }

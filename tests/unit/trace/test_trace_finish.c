@@ -267,7 +267,7 @@ static void check_wide_ids(unsigned first, unsigned calls_piece)
     add(&builders[1], &(struct note){EVENT_OPERATOR, "none", 0, 1, 5, 6});
     for (int i = 0; i < IDS; i++)
         add(&builders[calls_piece],
-            &(struct note){EVENT_RUNTIME_CALL, "call", 10 * i, 5, ids[i], NO_ID});
+            &(struct note){EVENT_RUNTIME_CALL, "call", INT64_C(10) * i, 5, ids[i], NO_ID});
     for (unsigned n = 0; n < IDS; n++) {
         int i = (int)((first + n) % IDS);
 
@@ -277,13 +277,12 @@ static void check_wide_ids(unsigned first, unsigned calls_piece)
     trace_finish(&trace, builders, 3, 1);
     assert_int_equal(trace.device_count, IDS);
     for (uint32_t i = 0; i < IDS; i++) {
-        assert_true(event_id_number(&trace.wide_ids,
-                                    trace.host[trace.launch[i]].correlation) == ids[IDS - 1 - i]);
+        assert_true(event_id_number(&trace.wide_ids, trace.host[trace.launch[i]].correlation) ==
+                    ids[IDS - 1 - i]);
         assert_true(event_id_number(&trace.wide_ids, trace.device[i].correlation) ==
                     ids[IDS - 1 - i]);
         assert_true(event_id_number(&trace.wide_ids, trace.device[i].external_id) == ids[0]);
-        assert_int_equal(trace.device[i].correlation,
-                         trace.host[trace.launch[i]].correlation);
+        assert_int_equal(trace.device[i].correlation, trace.host[trace.launch[i]].correlation);
     }
 }
 
