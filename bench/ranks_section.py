@@ -22,7 +22,8 @@ RANKS, MEGABYTES = 100, 20.0
 ROUNDS_MAX = 3
 DIGESTS = {16_384: "tp=8,dp=256,pp=8", 131_072: "tp=8,dp=2048,pp=8"}
 LAYERS = "30"
-OTHER = os.environ.get("FLOPLEDGER_BASELINE")  # an older program, to be measured beside
+# PROGRAM@COMMIT: an older program, to be measured beside
+OTHER, _, OTHER_COMMIT = os.environ.get("FLOPLEDGER_BASELINE", "").rpartition("@")
 
 
 def measure_traces(folder: Path, rounds: int) -> list[list[str]]:
@@ -30,7 +31,7 @@ def measure_traces(folder: Path, rounds: int) -> list[list[str]]:
     write_run(folder, Run(layout), set(), MEGABYTES * TEXT_OF_AN_EVENT)
     traces = [str(folder / f"rank{number}.json") for number in range(RANKS)]
     size = sum(Path(trace).stat().st_size for trace in traces)
-    programs = {"": str(PROGRAM)} | ({" (FLOPLEDGER_BASELINE)": OTHER} if OTHER else {})
+    programs = {"": str(PROGRAM)} | ({f", by commit {OTHER_COMMIT}": OTHER} if OTHER else {})
     title = f"{RANKS} traces of {size / RANKS / 1e6:.0f} MB"
     measured = [
         Contender(title + which, [program, "report", "--no-progress", *traces])

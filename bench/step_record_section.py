@@ -61,7 +61,7 @@ def write_section(found: dict[str, Any]) -> str:
         "",
         table([*head, "% of this step"], rows_of(programs)),
         "",
-        f"The first program's steps are so short that the record's own time stands out: of a step of 20 ms it is {share:.3f} %. "
+        f"The first program's steps are so short that the record's own time is seen: of a step of 20 ms it is {share:.3f} %. "
         f"In steps of many milliseconds it is less than what one "
         f"round differs from the next. All {losses:,} losses were the same to the last bit, recorded or not.",
         "",
