@@ -43,7 +43,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "headers with one user beside their own .c": (17, 20),
     "comment lines in .c, %": (8, 8),
     ".c files in src": (560, 400),
-    "lines of .c in src": (145642, 82000),
+    "lines of .c in src": (145640, 82000),
     "lines of .c and .h in src": (166985, 96000),
     "places that decode a summary of a rank": (1, 1),
     "lines of the longest class in Python": (250, 250),

@@ -9,15 +9,14 @@ enum { VARINT_BYTES_MAX = 10, NUMBER_MAX = (1 << 29) - 1 };
 
 bool proto_long_varint(const char **at, const char *end, uint64_t *value)
 {
+    return proto_wide_varint(at, end, value);
+}
+
+bool proto_slow_varint(const char **at, const char *end, uint64_t *value)
+{
     const char *next = *at;
     uint64_t number = 0;
 
-    if (end - next >= 8) {
-        memcpy(&number, next, sizeof number);
-        if (~number & UINT64_C(0x8080808080808080))
-            return proto_wide_varint(at, end, value);
-        number = 0;
-    }
     for (unsigned shift = 0; shift < 7 * VARINT_BYTES_MAX && next < end; shift += 7) {
         unsigned char byte = (unsigned char)*next++;
 

@@ -86,8 +86,10 @@ static inline bool proto_next(struct proto_walk *walk, struct proto_field *field
     return true;
 }
 
-/* As proto_varint, of any length. */
+/* As proto_varint: proto_wide_varint, not inline. */
 bool proto_long_varint(const char **at, const char *end, uint64_t *value);
+/* As proto_varint, byte by byte: of more than 8 bytes, or near the end. */
+bool proto_slow_varint(const char **at, const char *end, uint64_t *value);
 
 /* The low 7 bits of 8 bytes side by side: neighbors are joined to pairs of 14 bits, these to 28,
  * and these to 56, so that the number of steps does not depend on how many bytes there are. */
@@ -104,11 +106,11 @@ ALWAYS_INLINE bool proto_wide_varint(const char **at, const char *end, uint64_t 
     uint64_t bytes, last; /* last: bytes without the bit that says that one more follows */
 
     if (end - *at < 8)
-        return proto_long_varint(at, end, value);
+        return proto_slow_varint(at, end, value);
     __builtin_memcpy(&bytes, *at, sizeof bytes);
     last = ~bytes & UINT64_C(0x8080808080808080);
     if (!last)
-        return proto_long_varint(at, end, value);
+        return proto_slow_varint(at, end, value);
     /* up to and with the first of them: what lies behind is another's */
     *value = proto_joined_sevens(bytes & (last ^ (last - 1)));
     *at += __builtin_ctzll(last) / 8 + 1;

@@ -233,7 +233,9 @@ static void move_to_module(struct call_search *search, uint32_t event, uint32_t 
 {
     uint32_t end = end_of_inside(search->trace, event);
 
-    for (uint32_t i = event; i < end && search->contexts->modules; i++)
+    if (!search->contexts->modules)
+        return;
+    for (uint32_t i = event; i < end; i++)
         search->contexts->modules[i] = module;
 }
 

@@ -175,12 +175,12 @@ static void known_result_add_node(struct known_results *results, const struct ev
 static void find_known_results(struct known_results *results, const struct trace *trace,
                                const struct host_contexts *contexts)
 {
-    bool has_node = any_text_is(trace, is_convolution_node);
-
     results->trace = trace;
     results->parents = contexts->parents;
     results->convolutions.ask = is_about_convolutions;
-    for (uint32_t i = 0; has_node && i < trace->host_count; i++) {
+    if (!any_text_is(trace, is_convolution_node))
+        return;
+    for (uint32_t i = 0; i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
 
         if (event->kind == EVENT_OPERATOR && event->sequence_number != NO_ID &&

@@ -40,16 +40,16 @@ bool xplane_is_whole(struct xplane_reading *reading, const struct proto_walk *wa
 /* Since 1970, and not since the profiler started: later than 1973. */
 static const int64_t earliest_date_ns = INT64_C(100000000) * 1000000000;
 
-/* Events of less than 128 bytes, of which nearly all of a line is. A few at a time, for what was
- * walked over is given back between (xplane_next). */
+/* Short events, of which nearly all of a line is. A few at a time, for what was walked over is
+ * given back between (xplane_next). */
 static void skip_usual_events(struct xplane_line *line, struct proto_walk *walk)
 {
     const char *at = walk->at;
     const char *until = walk->end - at > kept_bytes ? at + kept_bytes : walk->end;
+    struct proto_bytes event;
 
-    while (until - at >= 2 && *at == PROTO_KEY(4, PROTO_LENGTH) && (unsigned char)at[1] < 0x80 &&
-           at[1] <= until - at - 2)
-        at += 2 + at[1];
+    while (at < until && *at == PROTO_KEY(4, PROTO_LENGTH) && proto_usual_bytes(&at, until, &event))
+        continue;
     line->has_events |= at != walk->at;
     walk->at = at;
 }

@@ -301,15 +301,12 @@ void xplane_add_stats(struct xplane_stats *stats, const struct xplane *plane,
 {
     struct proto_walk walk = proto_walk_of(fields);
     struct proto_field field;
+    struct proto_bytes message;
 
-    /* the usual ones: each has a key of one byte and a length of another */
-    while (walk.end - walk.at >= 2 && *walk.at == PROTO_KEY(4, PROTO_LENGTH) &&
-           (unsigned char)walk.at[1] < 0x80 && walk.at[1] <= walk.end - walk.at - 2) {
-        struct proto_bytes message = {walk.at + 2, (size_t)walk.at[1]};
-
+    while (walk.at < walk.end && *walk.at == PROTO_KEY(4, PROTO_LENGTH) &&
+           proto_usual_bytes(&walk.at, walk.end, &message)) {
         if (!add_usual_stat(stats, plane, message))
             add_stat(stats, plane, message);
-        walk.at += 2 + message.length;
     }
     while (walk.at < walk.end && proto_next(&walk, &field)) {
         if (proto_is(&field, 4, PROTO_LENGTH))

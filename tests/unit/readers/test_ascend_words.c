@@ -30,32 +30,52 @@ static uint32_t detail_of(struct ascend_words *words, struct trace_builder *buil
                               string_pool_add(&builder->strings, type, strlen(type)), bytes);
 }
 
+struct told_kind {
+    const char *type;
+    const char *name;
+    enum event_kind kind;
+};
+
+static void check_kinds(const struct told_kind *told, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(kind_of(told[i].type, told[i].name), told[i].kind);
+}
+
 static void waits_are_no_work(void **state)
 {
+    static const struct told_kind told[] = {
+        {"AI_CORE", "MatMul", EVENT_KERNEL},
+        {"KERNEL_MIX_AIV", "MatMul", EVENT_KERNEL},
+        {"HCCL_AI_CPU", "MatMul", EVENT_KERNEL},
+        {"SDMA_SQE", "MatMul", EVENT_MEMCPY},
+        {"MEMCPY_ASYNC", "MatMul", EVENT_MEMCPY},
+        {"EVENT_WAIT_SQE", "MatMul", EVENT_DEVICE_SYNC},
+        {"NOTIFY_RECORD", "MatMul", EVENT_DEVICE_SYNC},
+        {"MODEL_EXECUTE", "MatMul", EVENT_DEVICE_SYNC},
+        {"QUANTUM", "MatMul", EVENT_DEVICE_OTHER},
+    };
+
     (void)state;
-    assert_int_equal(kind_of("AI_CORE", "MatMul"), EVENT_KERNEL);
-    assert_int_equal(kind_of("KERNEL_MIX_AIV", "MatMul"), EVENT_KERNEL);
-    assert_int_equal(kind_of("HCCL_AI_CPU", "MatMul"), EVENT_KERNEL);
-    assert_int_equal(kind_of("SDMA_SQE", "MatMul"), EVENT_MEMCPY);
-    assert_int_equal(kind_of("MEMCPY_ASYNC", "MatMul"), EVENT_MEMCPY);
-    assert_int_equal(kind_of("EVENT_WAIT_SQE", "MatMul"), EVENT_DEVICE_SYNC);
-    assert_int_equal(kind_of("NOTIFY_RECORD", "MatMul"), EVENT_DEVICE_SYNC);
-    assert_int_equal(kind_of("MODEL_EXECUTE", "MatMul"), EVENT_DEVICE_SYNC);
-    assert_int_equal(kind_of("QUANTUM", "MatMul"), EVENT_DEVICE_OTHER);
+    check_kinds(told, sizeof told / sizeof told[0]);
 }
 
 static void tasks_without_a_type_are_told_by_their_names(void **state)
 {
+    static const struct told_kind told[] = {
+        {"Other", "aclnnMm_MatMulCommon_MatMulV2", EVENT_KERNEL},
+        {"N/A", "EventNetwork", EVENT_KERNEL},
+        {"Other", "MEMCPY_ASYNC", EVENT_MEMCPY},
+        {"Other", "EVENT_RECORD", EVENT_DEVICE_SYNC},
+        {"Other", "PLACE_HOLDER_SQE", EVENT_DEVICE_SYNC},
+        {"Other", "QUANTUM", EVENT_DEVICE_OTHER},
+        {"Other", "Other", EVENT_DEVICE_OTHER},
+        {"N/A", "N/A", EVENT_DEVICE_OTHER},
+        {"Other", "", EVENT_DEVICE_OTHER},
+    };
+
     (void)state;
-    assert_int_equal(kind_of("Other", "aclnnMm_MatMulCommon_MatMulV2"), EVENT_KERNEL);
-    assert_int_equal(kind_of("N/A", "EventNetwork"), EVENT_KERNEL);
-    assert_int_equal(kind_of("Other", "MEMCPY_ASYNC"), EVENT_MEMCPY);
-    assert_int_equal(kind_of("Other", "EVENT_RECORD"), EVENT_DEVICE_SYNC);
-    assert_int_equal(kind_of("Other", "PLACE_HOLDER_SQE"), EVENT_DEVICE_SYNC);
-    assert_int_equal(kind_of("Other", "QUANTUM"), EVENT_DEVICE_OTHER);
-    assert_int_equal(kind_of("Other", "Other"), EVENT_DEVICE_OTHER);
-    assert_int_equal(kind_of("N/A", "N/A"), EVENT_DEVICE_OTHER);
-    assert_int_equal(kind_of("Other", ""), EVENT_DEVICE_OTHER);
+    check_kinds(told, sizeof told / sizeof told[0]);
 }
 
 static void collectives_lose_their_numbers(void **state)
