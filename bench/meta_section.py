@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from typing import Any
 
-from make_input import FOLDER, ROOT
-from measure import Failed
-from overhead_section import find_python
+from torch_python import measured_with_torch
 from write_page import stamp, table
 
 TITLE = "## Counting models that no machine holds"
-PACKAGE = ROOT / "build/release/python"
 
 
 def meta_section(rounds: int) -> str:
     """Markdown, with its title; says so where PyTorch is not here."""
-    python = find_python()
-    if python is None:
+    found = measured_with_torch("meta_counting.py", rounds)
+    if found is None:
         return f"{TITLE}\n\nNot measured: PyTorch was not here.\n"
-    result = FOLDER / "meta.json"
-    command = [python, ROOT / "bench/meta_counting.py", "--package", PACKAGE]
-    command += ["--rounds", rounds, "--json", result]
-    done = subprocess.run(
-        [str(word) for word in command], env=dict(os.environ, OMP_NUM_THREADS="1"), check=False
-    )
-    if done.returncode != 0:
-        raise Failed(f"bench/meta_counting.py: exit status {done.returncode}")
-    return write_section(json.loads(result.read_text()), rounds)
+    return write_section(found, rounds)
 
 
 def row_of(name: str, one: dict[str, Any]) -> list[str]:

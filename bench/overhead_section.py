@@ -1,48 +1,21 @@
 """The section of docs/benchmarks.md on what recording costs; bench/record_overhead.py measures it, in a Python with torch."""
 
-import json
-import os
-import subprocess
-from pathlib import Path
 from statistics import median
 from typing import Any
 
-from make_input import ROOT
-from measure import Failed
+from torch_python import measured_with_torch
 from write_page import stamp, table
 
-VENVS = (ROOT / "build/venv-frameworks", ROOT / "build/venv")  # the first has DeepSpeed, too
 TITLE = "## What recording costs"
 PLAIN = "plain"
 
 
-def find_python() -> Path | None:
-    """One that can import torch, which may lie in another environment."""
-    question = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
-    for venv in VENVS:
-        python = venv / "bin/python"
-        if (
-            python.exists()
-            and subprocess.run([python, "-c", question], check=False).returncode == 0
-        ):
-            return python
-    return None
-
-
 def overhead_section(rounds: int) -> str:
     """Markdown, with its title; says so where PyTorch is not here."""
-    python = find_python()
-    if python is None:
+    found = measured_with_torch("record_overhead.py", rounds)
+    if found is None:
         return f"{TITLE}\n\nNot measured: PyTorch was not here.\n"
-    result = ROOT / "build/bench/overhead.json"
-    result.parent.mkdir(parents=True, exist_ok=True)
-    command = [python, ROOT / "bench/record_overhead.py", "--rounds", rounds, "--json", result]
-    done = subprocess.run(
-        [str(word) for word in command], env=dict(os.environ, OMP_NUM_THREADS="1"), check=False
-    )
-    if done.returncode != 0:
-        raise Failed(f"bench/record_overhead.py: exit status {done.returncode}")
-    return write_section(json.loads(result.read_text()))
+    return write_section(found)
 
 
 def rows_of(seconds: dict[str, list[float]]) -> list[list[str]]:

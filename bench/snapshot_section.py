@@ -9,7 +9,7 @@ from pathlib import Path
 
 from make_input import FOLDER, PROGRAM, ROOT
 from measure import Contender, measure_in_turn
-from overhead_section import find_python
+from torch_python import find_python
 from write_page import stamp, table
 
 TITLE = "## Reading a memory snapshot"

@@ -1,35 +1,20 @@
 """The section of docs/benchmarks.md on the step record; bench/step_record_overhead.py measures it, in a Python with torch."""
 
-import json
-import os
-import subprocess
 from typing import Any
 
-from make_input import ROOT
-from measure import Failed
-from overhead_section import find_python
+from torch_python import measured_with_torch
 from write_page import stamp, table
 
 TITLE = "## What the step record costs"
-PACKAGE = ROOT / "build/release/python"
 STEP_US = 20_000  # of which the share is told
 
 
 def step_record_section(rounds: int) -> str:
     """Markdown, with its title; says so where PyTorch is not here."""
-    python = find_python()
-    if python is None:
+    found = measured_with_torch("step_record_overhead.py", rounds)
+    if found is None:
         return f"{TITLE}\n\nNot measured: PyTorch was not here.\n"
-    result = ROOT / "build/bench/step_record.json"
-    result.parent.mkdir(parents=True, exist_ok=True)
-    command = [python, ROOT / "bench/step_record_overhead.py", "--package", PACKAGE]
-    command += ["--rounds", rounds, "--json", result]
-    done = subprocess.run(
-        [str(word) for word in command], env=dict(os.environ, OMP_NUM_THREADS="1"), check=False
-    )
-    if done.returncode != 0:
-        raise Failed(f"bench/step_record_overhead.py: exit status {done.returncode}")
-    return write_section(json.loads(result.read_text()))
+    return write_section(found)
 
 
 def rows_of(programs: list[dict[str, Any]]) -> list[list[str]]:
