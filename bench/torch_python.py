@@ -36,7 +36,10 @@ def measured_with_torch(script: str, rounds: int) -> Any:
     result.parent.mkdir(parents=True, exist_ok=True)
     command = [python, ROOT / "bench" / script, "--rounds", rounds, "--json", result]
     done = subprocess.run(
-        [str(word) for word in command], env=dict(os.environ, OMP_NUM_THREADS="1"), check=False
+        [str(word) for word in command],
+        env=dict(os.environ, OMP_NUM_THREADS="1"),
+        cwd=FOLDER,  # the recorder writes beside the program
+        check=False,
     )
     if done.returncode != 0:
         raise Failed(f"bench/{script}: exit status {done.returncode}")
