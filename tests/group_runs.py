@@ -83,30 +83,26 @@ def counted(status: int, output: str) -> Counts:
     return counts
 
 
-def script(path: str, *arguments: str | Path, program: Path = PROGRAM) -> Callable[[Path], Counts]:
-    """A group that is one script. `arguments` follow its path."""
-
-    def run(log: Path) -> Counts:
-        file = ROOT / path
-        if not file.exists():
-            log.write_text(f"there is no {path}\n")
-            return Counts(0, 1, 0)
-        command: list[str | Path] = [sys.executable, file] if file.suffix == ".py" else [file]
-        environment = {"FLOPLEDGER": str(program)}
-        if program == SANITIZED_PROGRAM:
-            environment |= SANITIZER_ENVIRONMENT
-        return counted(*run_command([*command, *arguments], log, environment))
-
-    return run
-
-
-def scripts(pattern: str, *arguments: str | Path) -> Callable[[Path], Counts]:
-    """A group that is all scripts of a name pattern."""
+def scripts(*lines: str, program: Path | None = PROGRAM) -> Callable[[Path], Counts]:
+    """A group of scripts, one after the other. A line is the path of one, or a pattern of paths, and the words behind `program`;
+    a word in brackets is given to it where it was given to this."""
 
     def run(log: Path) -> Counts:
         counts = NOTHING
-        for path in sorted(ROOT.glob(pattern)):
-            counts = counts.plus(script(str(path.relative_to(ROOT)), *arguments)(log))
+        environment = {"FLOPLEDGER": str(program)} if program else {}
+        if program == SANITIZED_PROGRAM:
+            environment |= SANITIZER_ENVIRONMENT
+        for line in lines:
+            pattern, *words = line.split()
+            words = [word.strip("[]") for word in words if word[0] != "[" or word[1:-1] in sys.argv]
+            for path in sorted(ROOT.glob(pattern)) or [ROOT / pattern]:
+                command: list[str | Path] = [
+                    sys.executable,
+                    path,
+                    *[program] * bool(program),
+                    *words,
+                ]
+                counts = counts.plus(counted(*run_command(command, log, environment)))
         return counts
 
     return run
@@ -186,8 +182,3 @@ def meson_tests(folder: str, suite: str) -> Callable[[Path], Counts]:
         return counts
 
     return run
-
-
-def in_turn(*runs: Callable[[Path], Counts]) -> Callable[[Path], Counts]:
-    """A group that is several of them."""
-    return lambda log: Counts(*map(sum, zip(*(run(log) for run in runs))))

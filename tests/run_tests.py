@@ -14,7 +14,7 @@ import os
 import sys
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Callable
 
@@ -22,7 +22,6 @@ from group_runs import (
     BUILD,
     LOGS,
     NOTHING,
-    PROGRAM,
     ROOT,
     SANITIZED_PROGRAM,
     SANITIZERS,
@@ -31,10 +30,8 @@ from group_runs import (
     build,
     counted,
     gcc,
-    in_turn,
     meson_tests,
     run_command,
-    script,
     scripts,
 )
 
@@ -44,58 +41,25 @@ class Group:
     name: str
     title: str
     run: Callable[[Path], Counts]  # given the file to log to
+    _: KW_ONLY
     after: str = ""  # the group that builds what it runs
     alone: bool = False  # keeps all cores busy by itself, or measures: nothing runs beside it
     only_named: bool = False  # takes too long to be run unasked
     only_long: bool = False  # likewise, but for --long: what it finds others mostly find, too
 
 
-def attack(log: Path) -> Counts:
-    """Minutes, or with --long an hour; --table writes what came out into docs/security.md."""
-    flags = [word for word in ("--long", "--table") if word in sys.argv]
-    return script("tests/attack/run", PROGRAM, *flags)(log)
+def program(name: str, title: str, *lines: str, **flags: bool) -> Group:
+    """Tests of the program that was built: each line is a script, or a pattern of scripts, and what follows the program's path."""
+    return Group(name, title, scripts(*lines), after="build", **flags)
 
 
-def attach(log: Path) -> Counts:
-    """With --long hundreds of cycles in place of a few, either side killed at each call, and the instructions of a step."""
-    flags = [word for word in ("--long",) if word in sys.argv]
-    counts = script("tests/python/test_attach.py", PROGRAM)(log)
-    counts = counts.plus(script("tests/python/test_attach_refused.py", PROGRAM)(log))
-    counts = counts.plus(script("tests/python/test_triggers.py", PROGRAM, *flags)(log))
-    counts = counts.plus(script("tests/python/test_live_ranks.py", PROGRAM, *flags)(log))
-    if flags:
-        for words in ("--cycles=300", "--count"):
-            counts = counts.plus(script("tests/python/attach_cycles.py", PROGRAM, words)(log))
-    return counts.plus(script("tests/python/test_attach_inside.py", PROGRAM, *flags)(log))
+def lint(name: str, title: str, line: str, **flags: bool | str) -> Group:
+    """Looks at the sources: it needs no program."""
+    return Group(name, title, scripts(line, program=None), **flags)
 
 
-def compiled(log: Path) -> Counts:
-    """With --long three models in place of one."""
-    flags = [word for word in ("--long",) if word in sys.argv]
-    counts = script("tests/properties/compiled_code.py", PROGRAM)(log)
-    counts = counts.plus(script("tests/properties/compiled_notes.py", PROGRAM)(log))
-    return counts.plus(script("tests/python/test_compiled.py", PROGRAM, *flags)(log))
-
-
-def plans(log: Path) -> Counts:
-    """With --long a model is trained with four other sizes, and 50 times as many layouts are tried."""
-    flags = [word for word in ("--long",) if word in sys.argv]
-    counts = script("tests/python/test_plan_from.py", PROGRAM, *flags)(log)
-    return counts.plus(script("tests/properties/plans_of_models.py", PROGRAM, *flags)(log))
-
-
-def model_profile(log: Path) -> Counts:
-    """With --long all models are recorded, too, and not a third of them."""
-    counts = scripts("tests/python/test_model_*.py", PROGRAM)(log)
-    if "--long" not in sys.argv:
-        return counts
-    return counts.plus(script("tests/python/test_model_goldens.py", PROGRAM, "--all-recorded")(log))
-
-
-def fleet(log: Path) -> Counts:
-    """With --long: 10,000 runs of 1,000 steps."""
-    flags = [word for word in ("--long",) if word in sys.argv]
-    return script("tests/python/test_fleet.py", PROGRAM, *flags)(log)
+def sanitized(name: str, title: str, run: Callable[[Path], Counts], **flags: bool) -> Group:
+    return Group(name, title, run, after="sanitizers", **flags)
 
 
 def wheel(log: Path) -> Counts:
@@ -108,11 +72,15 @@ def wheel(log: Path) -> Counts:
     if status != 0:
         return Counts(0, 1, 0)
     counts = counted(*run_command(["./dev", "wheel", "--check"], log))
-    counts = counts.plus(script("tests/wheel/check_install.py")(log))
+    counts = counts.plus(scripts("tests/wheel/check_install.py", program=None)(log))
     if is_long:
         counts = counts.plus(counted(*run_command(["./dev", "wheel", "--again"], log)))
-        counts = counts.plus(script("tests/wheel/check_systems.py")(log))
+        counts = counts.plus(scripts("tests/wheel/check_systems.py", program=None)(log))
     return counts
+
+
+def when_long(*lines: str) -> list[str]:
+    return list(lines) if "--long" in sys.argv else []
 
 
 GROUPS = [
@@ -122,279 +90,262 @@ GROUPS = [
         build("test-gcc", gcc(), WARNINGS_ARE_ERRORS),
         alone=True,
     ),
-    Group("unit", "unit tests", meson_tests("test-gcc", "unit"), "build"),
-    Group("fuzz", "fuzz corpus", meson_tests("test-gcc", "fuzz"), "build"),
-    Group("golden", "goldens: what commands print", script("tests/golden/run", PROGRAM), "build"),
-    Group(
-        "properties",
-        "properties: traces with a known ledger",
-        script("tests/properties/run", PROGRAM),
-        "build",
-        alone=True,
+    program(
+        "properties", "properties: traces with a known ledger", "tests/properties/run", alone=True
     ),
-    Group(
-        "priced",
-        "properties: traces with known FLOPs",
-        script("tests/properties/priced_work.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "paths",
-        "properties: traces with a known critical path",
-        script("tests/properties/known_paths.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "compared",
-        "properties: pairs of runs with a known difference",
-        script("tests/properties/compared_runs.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "job-logs",
-        "properties: logs of jobs with known accounts",
-        script("tests/properties/job_logs.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "kept-steps",
-        "properties: recorded runs with known windows",
-        script("tests/properties/kept_steps.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "formats",
-        "properties: files of other recorders with a known ledger",
-        script("tests/properties/recorder_formats.py", PROGRAM, "--real"),
-        script("tests/properties/recorder_folders.py", PROGRAM),
-        script("tests/properties/stumbling_blocks.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "graph-replays",
-        "properties: CUDA graphs with known captures, servers and clocks",
-        script("tests/properties/graph_replays.py", PROGRAM),
-        script("tests/properties/serving_steps.py", PROGRAM),
-        script("tests/properties/recorded_clock.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "compiled",
-        "what torch.compile made of small models, and made-up traces of compiled code",
-        compiled,
-        "build",
-    ),
-    Group("plans", "plans of models and from recorded runs", plans, "build"),
-    Group(
-        "mlperf-runs",
-        "properties: MLPerf's logs of runs with known accounts",
-        script("tests/properties/mlperf_runs.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "log-dialects",
-        "properties: lines of steps as versions and launchers write them",
-        script("tests/properties/log_dialects.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "hangs",
-        "properties: jobs that hang for a known reason",
-        script("tests/properties/known_hangs.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "ranks",
-        "properties: runs of many ranks with known clocks and late ranks",
-        script("tests/properties/known_ranks.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "digests",
-        "properties: digests of very many ranks, with a known truth",
-        script("tests/properties/known_digests.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "replays-of-ranks",
-        "properties: several ranks with a known length of each step with any change",
-        script("tests/properties/known_replays.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "memory-of-events",
-        "how much memory an event takes",
-        script("tests/properties/memory_of_events.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "speed",
-        "instructions and memory of commands, as the table has them",
-        script("tests/speed/check_costs.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "mpi",
-        "processes under mpirun",
-        script("tests/mpi/check_mpi.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "stragglers",
-        "properties: pipelines whose replays are known",
-        script("tests/properties/known_stragglers.py", PROGRAM),
-        "build",
-    ),
-    Group("oracle", "other people's traces", scripts("tests/oracle/check_*.py", PROGRAM), "build"),
-    Group(
-        "first-finding",
-        "what an expert says first of other people's files, and what we say",
-        script("tests/oracle/check_first_findings.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "correctness",
-        "docs/correctness.md is what its command writes",
-        script("tests/oracle/correctness_table.py", PROGRAM, "--check"),
-        "build",
-    ),
-    Group(
-        "demo",
-        "./dev demo and the example",
-        script("tests/python/test_demo.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "recorder",
-        "flopledger run and the recorder",
-        scripts("tests/python/test_[rs]*.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "tutorials",
-        "the tutorials, walked",
-        script("tests/python/test_tutorials.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "tutorials-from-clone",
-        "the tutorials from a clean clone, installed and timed (only where it is named)",
-        script("tests/python/tutorials_from_clone.py"),
-        alone=True,
-        only_named=True,
-    ),
-    Group(
-        "recorded-memory",
-        "the memory of a recorded run, to the byte",
-        script("tests/python/test_memory.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "model-profile",
-        "what models cost, in Python and from their traces",
-        model_profile,
-        "build",
-    ),
-    Group(
-        "ci",
-        "what CI reads, and the GitHub action",
-        script("tests/python/test_ci_formats.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "api",
-        "the Python API and its notebook",
-        script("tests/python/test_api.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "callbacks",
-        "callbacks in the trainers of three frameworks",
-        script("tests/python/test_callbacks.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "dashboards",
-        "what is logged to W&B, MLflow and OpenTelemetry, read back",
-        script("tests/python/test_dashboards.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "causes",
-        "the benchmark of causes: the first finding is right",
-        script("tests/python/test_causes.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "fleet",
-        "many runs in one folder, asked with DuckDB and ClickHouse",
-        fleet,
-        "build",
-    ),
-    Group(
-        "mcp",
-        "answers to agents, asked by the protocol's own client",
-        script("tests/python/test_mcp.py", PROGRAM),
-        "build",
-    ),
-    Group(
+    # Side by side, those that take minutes first: the short ones fill what is left of the time.
+    program("recorder", "flopledger run and the recorder", "tests/python/test_[rs]*.py"),
+    program(
         "attach",
         "jobs that run already, recorded, and windows by rules",
-        attach,
-        "build",
+        "tests/python/test_attach_inside.py [--long]",
+        "tests/python/test_attach.py",
+        "tests/python/test_attach_refused.py",
+        "tests/python/test_triggers.py [--long]",
+        "tests/python/test_live_ranks.py [--long]",
+        *when_long(
+            "tests/python/attach_cycles.py --cycles=300", "tests/python/attach_cycles.py --count"
+        ),
     ),
-    Group(
-        "nvml",
-        "GPUs that a stand-in for NVML tells of, and NVIDIA's own headers",
-        scripts("tests/gpu/*_nvml*.py", PROGRAM),
-        "build",
-    ),
-    Group(
+    program(
         "gpu-stand-ins",
         "what is proven on a GPU, with stand-ins for it",
-        in_turn(
-            script("tests/gpu/test_proof.py", PROGRAM),
-            script("tests/gpu/run_proof.py", PROGRAM, "--stand-in"),
-            script("tests/python/test_graph_captures.py", PROGRAM),
-        ),
-        "build",
+        "tests/gpu/test_proof.py",
+        "tests/gpu/run_proof.py --stand-in",
+        "tests/python/test_graph_captures.py",
     ),
-    Group(
+    program("tutorials", "the tutorials, walked", "tests/python/test_tutorials.py"),
+    program("browser", "the HTML report in a browser", "tests/browser/run.py"),
+    lint(
+        "guide",
+        "the pages on adding an analysis, a reader and a metric, followed",
+        "tests/lint/check_how_to_add.py",
+        after="build",
+    ),
+    program(
+        "model-profile",
+        "what models cost, in Python and from their traces",
+        "tests/python/test_model_*.py",
+        *when_long("tests/python/test_model_goldens.py --all-recorded"),
+    ),
+    program("install", "installation", "tests/python/test_install.py"),
+    program("demo", "./dev demo and the example", "tests/python/test_demo.py"),
+    program("oracle", "other people's traces", "tests/oracle/check_*.py"),
+    program(
+        "compiled",
+        "what torch.compile made of small models, and made-up traces of compiled code",
+        "tests/properties/compiled_code.py",
+        "tests/properties/compiled_notes.py",
+        "tests/python/test_compiled.py [--long]",
+    ),
+    program(
+        "formats",
+        "properties: files of other recorders with a known ledger",
+        "tests/properties/recorder_formats.py --real",
+        "tests/properties/recorder_folders.py",
+        "tests/properties/stumbling_blocks.py",
+    ),
+    program(
+        "callbacks",
+        "callbacks in the trainers of three frameworks",
+        "tests/python/test_callbacks.py",
+    ),
+    program(
+        "nvml",
+        "GPUs that a stand-in for NVML tells of, and NVIDIA's own headers",
+        "tests/gpu/*_nvml*.py",
+    ),
+    program(
+        "dashboards",
+        "what is logged to W&B, MLflow and OpenTelemetry, read back",
+        "tests/python/test_dashboards.py",
+    ),
+    Group("unit", "unit tests", meson_tests("test-gcc", "unit"), after="build"),
+    Group("fuzz", "fuzz corpus", meson_tests("test-gcc", "fuzz"), after="build"),
+    program("golden", "goldens: what commands print", "tests/golden/run"),
+    program("priced", "properties: traces with known FLOPs", "tests/properties/priced_work.py"),
+    program(
+        "paths", "properties: traces with a known critical path", "tests/properties/known_paths.py"
+    ),
+    program(
+        "compared",
+        "properties: pairs of runs with a known difference",
+        "tests/properties/compared_runs.py",
+    ),
+    program(
+        "job-logs", "properties: logs of jobs with known accounts", "tests/properties/job_logs.py"
+    ),
+    program(
+        "kept-steps",
+        "properties: recorded runs with known windows",
+        "tests/properties/kept_steps.py",
+    ),
+    program(
+        "graph-replays",
+        "properties: CUDA graphs with known captures, servers and clocks",
+        "tests/properties/graph_replays.py",
+        "tests/properties/serving_steps.py",
+        "tests/properties/recorded_clock.py",
+    ),
+    program(
+        "plans",
+        "plans of models and from recorded runs",
+        "tests/python/test_plan_from.py [--long]",
+        "tests/properties/plans_of_models.py [--long]",
+    ),
+    program(
+        "mlperf-runs",
+        "properties: MLPerf's logs of runs with known accounts",
+        "tests/properties/mlperf_runs.py",
+    ),
+    program(
+        "log-dialects",
+        "properties: lines of steps as versions and launchers write them",
+        "tests/properties/log_dialects.py",
+    ),
+    program(
+        "hangs", "properties: jobs that hang for a known reason", "tests/properties/known_hangs.py"
+    ),
+    program(
+        "ranks",
+        "properties: runs of many ranks with known clocks and late ranks",
+        "tests/properties/known_ranks.py",
+    ),
+    program(
+        "digests",
+        "properties: digests of very many ranks, with a known truth",
+        "tests/properties/known_digests.py",
+    ),
+    program(
+        "replays-of-ranks",
+        "properties: several ranks with a known length of each step with any change",
+        "tests/properties/known_replays.py",
+    ),
+    program(
+        "memory-of-events",
+        "how much memory an event takes",
+        "tests/properties/memory_of_events.py",
+    ),
+    program(
+        "speed",
+        "instructions and memory of commands, as the table has them",
+        "tests/speed/check_costs.py",
+    ),
+    program("mpi", "processes under mpirun", "tests/mpi/check_mpi.py"),
+    program(
+        "stragglers",
+        "properties: pipelines whose replays are known",
+        "tests/properties/known_stragglers.py",
+    ),
+    program(
+        "first-finding",
+        "what an expert says first of other people's files, and what we say",
+        "tests/oracle/check_first_findings.py",
+    ),
+    program(
+        "correctness",
+        "docs/correctness.md is what its command writes",
+        "tests/oracle/correctness_table.py --check",
+    ),
+    program(
+        "recorded-memory",
+        "the memory of a recorded run, to the byte",
+        "tests/python/test_memory.py",
+    ),
+    program("ci", "what CI reads, and the GitHub action", "tests/python/test_ci_formats.py"),
+    program("api", "the Python API and its notebook", "tests/python/test_api.py"),
+    program(
+        "causes",
+        "the benchmark of causes: the first finding is right",
+        "tests/python/test_causes.py",
+    ),
+    program(
+        "fleet",
+        "many runs in one folder, asked with DuckDB and ClickHouse",
+        "tests/python/test_fleet.py [--long]",
+    ),
+    program(
+        "mcp", "answers to agents, asked by the protocol's own client", "tests/python/test_mcp.py"
+    ),
+    program("exports", "exports, beside the JSON report", "tests/golden/check_exports.py"),
+    program("tensorboard", "exports, in TensorBoard", "tests/python/test_tensorboard.py"),
+    program(
+        "deepspeed",
+        "the text of DeepSpeed's profiler, line by line",
+        "tests/python/test_deepspeed_text.py",
+    ),
+    program("bench", "the page of the benchmarks", "tests/python/test_bench.py"),
+    program("docs", "examples, options and links in the docs", "tests/lint/check_docs.py"),
+    lint(
+        "docs-site",
+        "the documentation as a site: pages, links, search",
+        "tests/python/test_docs_site.py",
+    ),
+    lint("page-types", "types of the HTML page", "tests/browser/check_types.py"),
+    lint("workflows", "workflows of CI and releases", "tests/lint/check_workflows.py"),
+    lint("advice", "thresholds of the advice", "tests/lint/check_advice_page.py"),
+    lint("metric-list", "the list of metrics", "tests/lint/check_metric_list.py"),
+    lint(
+        "metric-index",
+        "metrics by question, and by the field's words",
+        "tests/lint/check_metric_index.py",
+    ),
+    lint("includes", "who includes whom", "tests/lint/check_includes.py"),
+    lint("house", "rooms, arrows and circles of src", "tests/lint/house.py"),
+    lint("style", "lengths, names, comments", "tests/lint/check_style.py"),
+    lint("files-seen", "files that answers are made from", "tests/lint/check_files_seen.py"),
+    lint(
+        "attack-table",
+        "docs/security.md tells of every attack",
+        "tests/lint/check_attack_table.py",
+    ),
+    lint(
+        "translations",
+        "pages in Chinese, beside the English ones",
+        "tests/lint/check_translations.py",
+    ),
+    lint("circles", "modules that import each other", "tests/lint/check_circles.py"),
+    lint("words", "words of texts and names", "tests/lint/check_words.py"),
+    lint("format", "layout", "tests/lint/check_format.py"),
+    program(
         "gpu",
         "on a GPU: training, memory, products, overhead, attach",
-        script("tests/gpu/run_proof.py", PROGRAM),
-        "build",
+        "tests/gpu/run_proof.py",
+        alone=True,
+    ),
+    program(
+        "attack",
+        "attacks: damaged and hostile input, outputs, full disks, killed processes",
+        "tests/attack/run [--long] [--table]",
         alone=True,
     ),
     Group(
-        "exports",
-        "exports, beside the JSON report",
-        script("tests/golden/check_exports.py", PROGRAM),
-        "build",
+        "clang",
+        "build with clang, warnings are errors",
+        build("test-clang", "clang", [*WARNINGS_ARE_ERRORS, "-Doptimization=0"]),
+        alone=True,
     ),
-    Group(
-        "tensorboard",
-        "exports, in TensorBoard",
-        script("tests/python/test_tensorboard.py", PROGRAM),
-        "build",
+    lint(
+        "tidy",
+        "clang-tidy",
+        "tests/lint/check_analyzers.py clang-tidy build/test-clang",
+        after="clang",
+        alone=True,
     ),
-    Group(
-        "deepspeed",
-        "the text of DeepSpeed's profiler, line by line",
-        script("tests/python/test_deepspeed_text.py", PROGRAM),
-        "build",
+    lint(
+        "analyzer",
+        "gcc -fanalyzer (only where it is named, and with --long)",
+        "tests/lint/check_analyzers.py gcc build/test-gcc",
+        after="build",
+        alone=True,
+        only_long=True,
     ),
-    Group(
-        "bench",
-        "the page of the benchmarks",
-        script("tests/python/test_bench.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "install",
-        "installation",
-        script("tests/python/test_install.py", PROGRAM),
-        "build",
+    lint(
+        "tutorials-from-clone",
+        "the tutorials from a clean clone, installed and timed (only where it is named)",
+        "tests/python/tutorials_from_clone.py",
+        alone=True,
+        only_named=True,
     ),
     Group(
         "wheel",
@@ -402,87 +353,6 @@ GROUPS = [
         wheel,
         alone=True,
         only_named=True,
-    ),
-    Group(
-        "docs",
-        "examples, options and links in the docs",
-        script("tests/lint/check_docs.py", PROGRAM),
-        "build",
-    ),
-    Group(
-        "docs-site",
-        "the documentation as a site: pages, links, search",
-        script("tests/python/test_docs_site.py"),
-    ),
-    Group(
-        "guide",
-        "the pages on adding an analysis, a reader and a metric, followed",
-        script("tests/lint/check_how_to_add.py"),
-        "build",
-    ),
-    Group(
-        "attack",
-        "attacks: damaged and hostile input, outputs, full disks, killed processes",
-        attack,
-        "build",
-        alone=True,
-    ),
-    Group("page-types", "types of the HTML page", script("tests/browser/check_types.py")),
-    Group(
-        "browser",
-        "the HTML report in a browser",
-        script("tests/browser/run.py", PROGRAM),
-        "build",
-    ),
-    Group("workflows", "workflows of CI and releases", script("tests/lint/check_workflows.py")),
-    Group("advice", "thresholds of the advice", script("tests/lint/check_advice_page.py")),
-    Group("metric-list", "the list of metrics", script("tests/lint/check_metric_list.py")),
-    Group(
-        "metric-index",
-        "metrics by question, and by the field's words",
-        script("tests/lint/check_metric_index.py"),
-    ),
-    Group("includes", "who includes whom", script("tests/lint/check_includes.py")),
-    Group("house", "rooms, arrows and circles of src", script("tests/lint/house.py")),
-    Group("style", "lengths, names, comments", script("tests/lint/check_style.py")),
-    Group(
-        "files-seen",
-        "files that answers are made from",
-        script("tests/lint/check_files_seen.py"),
-    ),
-    Group(
-        "attack-table",
-        "docs/security.md tells of every attack",
-        script("tests/lint/check_attack_table.py"),
-    ),
-    Group(
-        "translations",
-        "pages in Chinese, beside the English ones",
-        script("tests/lint/check_translations.py"),
-    ),
-    Group("circles", "modules that import each other", script("tests/lint/check_circles.py")),
-    Group("words", "words of texts and names", script("tests/lint/check_words.py")),
-    Group("format", "layout", script("tests/lint/check_format.py")),
-    Group(
-        "clang",
-        "build with clang, warnings are errors",
-        build("test-clang", "clang", [*WARNINGS_ARE_ERRORS, "-Doptimization=0"]),
-        alone=True,
-    ),
-    Group(
-        "tidy",
-        "clang-tidy",
-        script("tests/lint/check_analyzers.py", "clang-tidy", BUILD / "test-clang"),
-        "clang",
-        alone=True,
-    ),
-    Group(
-        "analyzer",
-        "gcc -fanalyzer (only where it is named, and with --long)",
-        script("tests/lint/check_analyzers.py", "gcc", BUILD / "test-gcc"),
-        "build",
-        alone=True,
-        only_long=True,
     ),
     Group(
         "races-build",
@@ -496,15 +366,14 @@ GROUPS = [
     Group(
         "races",
         "commands under the thread sanitizer (only where it is named)",
-        script("tests/properties/watched_runs.py", BUILD / "test-threads" / "flopledger"),
-        "races-build",
+        scripts("tests/properties/watched_runs.py", program=BUILD / "test-threads" / "flopledger"),
+        after="races-build",
         only_named=True,
     ),
-    Group(
+    program(
         "valgrind",
         "commands under valgrind (only where it is named)",
-        script("tests/properties/watched_runs.py", PROGRAM, "--valgrind"),
-        "build",
+        "tests/properties/watched_runs.py --valgrind",
         only_named=True,
     ),
     Group(
@@ -513,38 +382,27 @@ GROUPS = [
         build("test-sanitizers", "gcc", SANITIZERS),
         alone=True,
     ),
-    Group(
-        "sanitized-unit",
-        "unit tests under sanitizers",
-        meson_tests("test-sanitizers", "unit"),
-        "sanitizers",
-    ),
-    Group(
-        "sanitized-fuzz",
-        "fuzz corpus under sanitizers",
-        meson_tests("test-sanitizers", "fuzz"),
-        "sanitizers",
-    ),
-    Group(
-        "sanitized-golden",
-        "goldens under sanitizers (only where it is named, and with --long)",
-        script("tests/golden/run", SANITIZED_PROGRAM, program=SANITIZED_PROGRAM),
-        "sanitizers",
-        only_long=True,
-    ),
-    Group(
+    sanitized(
         "sanitized-extremes",
         "numbers at the ends of their range under sanitizers",
-        script("tests/properties/extreme_numbers.py", SANITIZED_PROGRAM, program=SANITIZED_PROGRAM),
-        "sanitizers",
+        scripts("tests/properties/extreme_numbers.py", program=SANITIZED_PROGRAM),
     ),
-    Group(
+    sanitized(
+        "sanitized-unit", "unit tests under sanitizers", meson_tests("test-sanitizers", "unit")
+    ),
+    sanitized(
         "sanitized-properties",
         "properties under sanitizers",
-        script(
-            "tests/properties/run", SANITIZED_PROGRAM, "--count", "20", program=SANITIZED_PROGRAM
-        ),
-        "sanitizers",
+        scripts("tests/properties/run --count 20", program=SANITIZED_PROGRAM),
+    ),
+    sanitized(
+        "sanitized-fuzz", "fuzz corpus under sanitizers", meson_tests("test-sanitizers", "fuzz")
+    ),
+    sanitized(
+        "sanitized-golden",
+        "goldens under sanitizers (only where it is named, and with --long)",
+        scripts("tests/golden/run", program=SANITIZED_PROGRAM),
+        only_long=True,
     ),
 ]
 
