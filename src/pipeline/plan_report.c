@@ -7,7 +7,10 @@
 #include "pipeline/analyzed_rank.h"
 #include "pipeline/session.h"
 #include "pipeline/subcommands.h"
+#include "sections/model/plan_headlines.h"
 #include "sections/model/plan_sections.h"
+
+#include <stdio.h>
 
 /* A device of the table that stands for several boards has no one bandwidth of memory, without
  * which no time of a step can be planned. Measured rates have to be of the device that was
@@ -81,9 +84,9 @@ static bool print_plan_serving(const struct plan_wanted *settings,
     if (!plan_check_heads(setting->model, server.tensor, error))
         return false;
     results_init(&results);
-    rank_add_section(&results,
-                     results_add_rank(&results, settings->model.config, settings->model.config, -1),
-                     describe_plan_serving(&results, setting, &server));
+    describe_plan_serving(
+        &results, results_add_rank(&results, settings->model.config, settings->model.config, -1),
+        setting, &server);
     return print_page(&results, page, error);
 }
 
@@ -177,10 +180,49 @@ static bool plan_is_open(const struct plan_wanted *settings)
            settings->context == 0 && settings->micro == 0;
 }
 
+/* The nearest number that has a layout is told, of devices and of samples: either may be free. */
+static bool plan_refuse_search(const struct plan_setting *setting, const struct plan_given *given,
+                               int64_t devices, struct error *error)
+{
+    struct plan_nearest nearest = plan_search_nearest(setting, given, devices);
+    char fits[160] = "none near these is";
+
+    if (nearest.devices > 0 && nearest.batch > 0)
+        (void)snprintf(fits, sizeof fits,
+                       "--devices %lld is the nearest that is, or --global-batch %lld",
+                       (long long)nearest.devices, (long long)nearest.batch);
+    else if (nearest.devices > 0 || nearest.batch > 0)
+        (void)snprintf(fits, sizeof fits, "--%s %lld is the nearest that is",
+                       nearest.devices > 0 ? "devices" : "global-batch",
+                       (long long)(nearest.devices > 0 ? nearest.devices : nearest.batch));
+    return error_set(error, ERROR_USAGE,
+                     "--devices %lld and --global-batch %lld are divided by no layout of this "
+                     "model's layers and heads%s: %s",
+                     (long long)devices, (long long)setting->batch,
+                     given->layout.tensor + given->layout.pipeline + given->layout.data > 0
+                         ? " with what is given of it"
+                         : "",
+                     fits);
+}
+
+/* Sizes that the model does not divide are told as such: no number of devices helps. */
+static bool plan_check_given(const struct plan_setting *setting, const struct plan_given *given,
+                             struct error *error)
+{
+    struct plan_layout layout = given->layout;
+
+    layout.tensor = layout.tensor > 0 ? layout.tensor : 1;
+    layout.context = layout.context > 0 ? layout.context : 1;
+    layout.chunks = layout.pipeline > 0 && layout.chunks > 0 ? layout.chunks : 1;
+    layout.pipeline = layout.pipeline > 0 ? layout.pipeline : 1;
+    layout.expert = layout.data = layout.micro = 1;
+    return plan_check_model(setting, &layout, error);
+}
+
 /* Finds the layout of the least time, and describes all that were tried. If nothing fits, the
  * one that is nearest to fitting is described, so that the page shows what lacks. */
 static bool plan_find_layout(struct plan_layout *layout, const struct plan_wanted *settings,
-                             const struct plan_setting *setting, struct results *results,
+                             const struct plan_setting *setting, struct plan_search *search,
                              struct error *error)
 {
     const struct model_settings *model = &settings->model;
@@ -189,20 +231,17 @@ static bool plan_find_layout(struct plan_layout *layout, const struct plan_wante
         .has_zero = model->zero >= 0,
         .has_recompute = model->recompute >= 0,
     };
-    struct plan_search search;
 
     if (model->devices == 0)
         return error_set(error, ERROR_USAGE,
                          "--devices is missing: over how many shall layouts be tried?");
-    plan_search(&search, setting, &given, model->devices);
-    if (search.planned == 0)
-        return error_set(error, ERROR_USAGE,
-                         "no layout of %lld devices divides layers, heads and --global-batch %lld: "
-                         "try a number of devices or samples with more divisors",
-                         (long long)model->devices, (long long)setting->batch);
-    *layout = search.best.count > 0 ? search.best.candidates[0].layout
-                                    : search.too_large.candidates[0].layout;
-    rank_add_section(results, &results->ranks[0], describe_plan_search(results, setting, &search));
+    if (!plan_check_given(setting, &given, error))
+        return false;
+    plan_search(search, setting, &given, model->devices);
+    if (search->planned == 0)
+        return plan_refuse_search(setting, &given, model->devices, error);
+    *layout = search->best.count > 0 ? search->best.candidates[0].layout
+                                     : search->smallest.candidates[0].layout;
     return true;
 }
 
@@ -215,17 +254,20 @@ static bool print_plan_training(const struct plan_wanted *settings,
     struct rank_results *planned;
     struct plan_layout layout;
     struct plan_outcome outcome;
+    struct plan_search search;
+    bool is_searched = settings->searches || plan_is_open(settings);
     SCOPED(results) results = {0};
 
     results_init(&results);
     planned = results_add_rank(&results, settings->model.config, settings->model.config, -1);
-    if (settings->searches || plan_is_open(settings)) {
-        if (!plan_find_layout(&layout, settings, setting, &results, error))
-            return false;
-    } else if (!plan_lay_out(&layout, settings, setting, error)) {
+    if (!(is_searched ? plan_find_layout(&layout, settings, setting, &search, error)
+                      : plan_lay_out(&layout, settings, setting, error)))
         return false;
-    }
     outcome = plan_step(setting, &layout);
+    planned->headline =
+        plan_headline(&results, setting, &outcome, &layout, is_searched ? &search : NULL);
+    if (is_searched)
+        rank_add_section(&results, planned, describe_plan_search(&results, setting, &search));
     rank_add_section(&results, planned, describe_plan(&results, setting, &layout, &outcome));
     if (settings->bill.tokens > 0.0)
         rank_add_section(&results, planned,

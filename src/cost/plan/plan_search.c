@@ -26,12 +26,20 @@ static bool plan_is_better(const struct plan_outcome *one, const struct plan_out
     return one->memory.total < other->memory.total;
 }
 
+static bool plan_is_smaller(const struct plan_outcome *one, const struct plan_outcome *other)
+{
+    return one->memory.total < other->memory.total;
+}
+
+typedef bool plan_order(const struct plan_outcome *one, const struct plan_outcome *other);
+
 /* Insertion into a short sorted list: thousands are tried, PLAN_KEPT are shown. */
-static void plan_keep(struct plan_kept *kept, const struct plan_candidate *candidate)
+static void plan_keep(struct plan_kept *kept, const struct plan_candidate *candidate,
+                      plan_order *is_before)
 {
     size_t at = kept->count;
 
-    while (at > 0 && plan_is_better(&candidate->outcome, &kept->candidates[at - 1].outcome))
+    while (at > 0 && is_before(&candidate->outcome, &kept->candidates[at - 1].outcome))
         at--;
     if (at == PLAN_KEPT)
         return;
@@ -50,6 +58,7 @@ struct plan_trial {
     const struct plan_layout *fixed; /* that of `given` */
     int64_t devices;
     struct plan_layout layout;
+    bool is_counted_only; /* whether there is a layout is all that is asked */
 };
 
 /* Recomputing attention's core saves nothing where its scores are not kept. */
@@ -66,14 +75,17 @@ static void plan_try(struct plan_trial *trial)
     struct plan_candidate candidate = {.layout = trial->layout};
     double has = (double)trial->setting->device->memory_bytes;
 
-    candidate.outcome = plan_step(trial->setting, &trial->layout);
     trial->search->planned++;
+    if (trial->is_counted_only)
+        return;
+    candidate.outcome = plan_step(trial->setting, &trial->layout);
     if (has > 0.0 && candidate.outcome.memory.total > has) {
-        plan_keep(&trial->search->too_large, &candidate);
+        plan_keep(&trial->search->smallest, &candidate, plan_is_smaller);
+        plan_keep(&trial->search->too_large, &candidate, plan_is_better);
         return;
     }
     trial->search->fitting++;
-    plan_keep(&trial->search->best, &candidate);
+    plan_keep(&trial->search->best, &candidate, plan_is_better);
 }
 
 /* With one rank of data and context there is nothing to shard over, so that only ZeRO 0 is
@@ -173,24 +185,75 @@ static void plan_try_context(struct plan_trial *trial)
  * divide the layers, then context, chunks, experts, micro-batch, ZeRO and recomputation. Each
  * is planned in microseconds, so some ten thousand take less than a second, and none is pruned
  * by a guess. */
-void plan_search(struct plan_search *search, const struct plan_setting *setting,
-                 const struct plan_given *given, int64_t devices)
+static void plan_try_all(struct plan_trial *trial)
 {
-    const struct plan_layout *fixed = &given->layout;
-    struct plan_trial trial = {
-        .search = search, .setting = setting, .given = given, .fixed = fixed, .devices = devices};
-    const struct architecture *model = setting->model;
-    int64_t tensors = fixed->tensor > 0 ? fixed->tensor : setting->node;
+    const struct plan_layout *fixed = trial->fixed;
+    const struct architecture *model = trial->setting->model;
+    int64_t tensors = fixed->tensor > 0 ? fixed->tensor : trial->setting->node;
     int64_t stages = fixed->pipeline > 0 ? fixed->pipeline : model->layers;
 
-    *search = (struct plan_search){.planned = 0};
+    *trial->search = (struct plan_search){.planned = 0};
     for (int64_t tensor = fixed->tensor > 0 ? fixed->tensor : 1; tensor <= tensors; tensor *= 2)
         for (int64_t pipeline = fixed->pipeline > 0 ? fixed->pipeline : 1; pipeline <= stages;
              pipeline++) {
-            trial.layout.tensor = tensor;
-            trial.layout.pipeline = pipeline;
-            if (devices % (tensor * pipeline) == 0 &&
+            trial->layout.tensor = tensor;
+            trial->layout.pipeline = pipeline;
+            if (trial->devices % (tensor * pipeline) == 0 &&
                 (fixed->pipeline > 0 || model->layers % pipeline == 0))
-                plan_try_context(&trial);
+                plan_try_context(trial);
         }
+}
+
+void plan_search(struct plan_search *search, const struct plan_setting *setting,
+                 const struct plan_given *given, int64_t devices)
+{
+    struct plan_trial trial = {.search = search,
+                               .setting = setting,
+                               .given = given,
+                               .fixed = &given->layout,
+                               .devices = devices};
+
+    plan_try_all(&trial);
+}
+
+static bool plan_has_layout(struct plan_trial trial, int64_t devices, int64_t batch)
+{
+    struct plan_search search;
+    struct plan_setting setting = *trial.setting;
+
+    if (devices < 1 || batch < 1)
+        return false;
+    setting.batch = batch;
+    trial.search = &search;
+    trial.setting = &setting;
+    trial.devices = devices;
+    trial.is_counted_only = true;
+    plan_try_all(&trial);
+    return search.planned > 0;
+}
+
+/* How far is looked: by a node's devices and more, and by the samples that many have. */
+enum { NEAREST_DEVICES = 256, NEAREST_BATCH = 4096 };
+
+/* Fewer before more, as they are at hand. A sample for each device is a layout where nothing else
+ * is given, however many they are. */
+struct plan_nearest plan_search_nearest(const struct plan_setting *setting,
+                                        const struct plan_given *given, int64_t devices)
+{
+    struct plan_trial trial = {.setting = setting, .given = given, .fixed = &given->layout};
+    struct plan_nearest nearest = {.devices = 0};
+    int64_t batch = setting->batch;
+    int64_t of_each = plan_nearest_multiple(devices, batch);
+
+    for (int64_t away = 1; away < NEAREST_DEVICES && nearest.devices == 0; away++)
+        nearest.devices = plan_has_layout(trial, devices - away, batch)   ? devices - away
+                          : plan_has_layout(trial, devices + away, batch) ? devices + away
+                                                                          : 0;
+    for (int64_t away = 1; away < NEAREST_BATCH && nearest.batch == 0; away++)
+        nearest.batch = plan_has_layout(trial, devices, batch - away)   ? batch - away
+                        : plan_has_layout(trial, devices, batch + away) ? batch + away
+                                                                        : 0;
+    if (nearest.batch == 0 && plan_has_layout(trial, devices, of_each))
+        nearest.batch = of_each;
+    return nearest;
 }

@@ -13,7 +13,7 @@ struct plan_candidate {
     struct plan_outcome outcome;
 };
 
-/* The fastest of a kind, in the order of their time; of equal ones that of less memory first. */
+/* Ten of a kind, in the order of their time; of equal ones that of less memory first. */
 struct plan_kept {
     struct plan_candidate candidates[PLAN_KEPT];
     size_t count;
@@ -24,6 +24,7 @@ struct plan_search {
     int64_t fitting; /* of those, that fit in the device's memory */
     struct plan_kept best;
     struct plan_kept too_large; /* the fastest of those that do not fit */
+    struct plan_kept smallest;  /* of those, the ones that lack the least, the least first */
 };
 
 /* What of a layout is given; what is 0 is free. */
@@ -36,6 +37,14 @@ struct plan_given {
 /* `devices` is at least 1. */
 void plan_search(struct plan_search *search, const struct plan_setting *setting,
                  const struct plan_given *given, int64_t devices);
+
+/* What is nearest to what was asked for and has a layout, where that has none; 0: none is near. */
+struct plan_nearest {
+    int64_t devices; /* with the batch as it was asked for */
+    int64_t batch;   /* with the devices as they were */
+};
+struct plan_nearest plan_search_nearest(const struct plan_setting *setting,
+                                        const struct plan_given *given, int64_t devices);
 
 /* The account that costs most beside the model's own FLOPs. */
 enum plan_account plan_limit(const struct plan_outcome *outcome);

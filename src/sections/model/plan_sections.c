@@ -2,6 +2,7 @@
 #include "sections/model/plan_sections.h"
 
 #include "job/job_rates.h"
+#include "output/results/metrics.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -180,16 +181,17 @@ struct section *describe_plan_memory(struct results *results, const struct plan_
 
 static const char *const recomputes[] = {"none", "selective", "full"};
 
+/* At 80 columns all but DP and VP stay: the one follows from the others, and is left out first. */
 #define LAYOUT_COLUMNS(COLUMN)                                                                    \
     COLUMN("tp", "TP", UNIT_COUNT, 0, BAR_NONE, value_count(layout->tensor))                      \
     COLUMN("pp", "PP", UNIT_COUNT, 0, BAR_NONE, value_count(layout->pipeline))                    \
-    COLUMN("vp", "VP", UNIT_COUNT, 3, BAR_NONE, value_count(layout->chunks))                      \
-    COLUMN("cp", "CP", UNIT_COUNT, 4, BAR_NONE, value_count(layout->context))                     \
-    COLUMN("ep", "EP", UNIT_COUNT, 4, BAR_NONE, value_count(layout->expert))                      \
-    COLUMN("dp", "DP", UNIT_COUNT, 0, BAR_NONE, value_count(layout->data))                        \
-    COLUMN("micro_batch", "micro", UNIT_COUNT, 1, BAR_NONE, value_count(layout->micro))           \
+    COLUMN("vp", "VP", UNIT_COUNT, 4, BAR_NONE, value_count(layout->chunks))                      \
+    COLUMN("cp", "CP", UNIT_COUNT, 3, BAR_NONE, value_count(layout->context))                     \
+    COLUMN("ep", "EP", UNIT_COUNT, 3, BAR_NONE, value_count(layout->expert))                      \
+    COLUMN("dp", "DP", UNIT_COUNT, 5, BAR_NONE, value_count(layout->data))                        \
+    COLUMN("micro_batch", "MBS", UNIT_COUNT, 1, BAR_NONE, value_count(layout->micro))             \
     COLUMN("zero", "ZeRO", UNIT_COUNT, 1, BAR_NONE, value_count(layout->zero))                    \
-    COLUMN("recompute", "recompute", UNIT_TEXT, 5, BAR_NONE,                                      \
+    COLUMN("recompute", "recomp", UNIT_TEXT, 1, BAR_NONE,                                         \
            value_text(recomputes[layout->recompute]))                                             \
     COLUMN("step_time", "step", UNIT_TIME_NS, 0, BAR_NONE, plan_time(outcome->step))              \
     COLUMN(                                                                                       \
@@ -207,6 +209,25 @@ static const char *const recomputes[] = {"none", "selective", "full"};
     COLUMN("lacks", "lacks", UNIT_BYTES, 0, BAR_NONE, \
            value_bytes(llround(outcome->memory.total - has)))
 
+static bool plan_is_one(const struct value *cell)
+{
+    return cell->unit == UNIT_COUNT && cell->integer == 1;
+}
+
+/* A size that all layouts have as 1 is the first to go where the width is short: that they differ
+ * in others, recomputation among them, is what the table is read for. */
+static void plan_put_ones_last(const struct table *table)
+{
+    for (size_t i = 0; i < table->column_count; i++) {
+        size_t row = 0;
+
+        while (row < table->row_count && plan_is_one(&table->cells[row * table->column_count + i]))
+            row++;
+        if (row == table->row_count && table->columns[i].priority > 0)
+            table->columns[i].priority = 9;
+    }
+}
+
 static void plan_add_best(struct results *results, struct section *section,
                           const struct plan_kept *kept)
 {
@@ -219,16 +240,19 @@ static void plan_add_best(struct results *results, struct section *section,
 
         FILL_ROW(table_add_row(results, table, 0), BEST_COLUMNS);
     }
+    plan_put_ones_last(table);
 }
 
 /* Layouts that do not fit stay in sight: that the fastest one lacks a few GiB is what many a
- * user asks for. */
+ * user asks for. Where none fits, the nearest to it are. */
 static void plan_add_too_large(struct results *results, struct section *section,
-                               const struct plan_kept *kept, double has)
+                               const struct plan_search *search, double has)
 {
+    const struct plan_kept *kept = search->fitting > 0 ? &search->too_large : &search->smallest;
+    const char *title = search->fitting > 0 ? "Faster or not, but without the memory"
+                                            : "Those that lack the least memory";
     struct table *table =
-        section_add_table(results, section, "too_large", "Faster or not, but without the memory",
-                          COLUMNS_OF(TOO_LARGE_COLUMNS));
+        section_add_table(results, section, "too_large", title, COLUMNS_OF(TOO_LARGE_COLUMNS));
 
     for (size_t i = 0; i < kept->count; i++) {
         const struct plan_layout *layout = &kept->candidates[i].layout;
@@ -236,6 +260,7 @@ static void plan_add_too_large(struct results *results, struct section *section,
 
         FILL_ROW(table_add_row(results, table, 0), TOO_LARGE_COLUMNS);
     }
+    plan_put_ones_last(table);
 }
 
 /* Layouts that lack memory are listed, too: one of them may be much faster, and worth a
@@ -254,8 +279,7 @@ struct section *describe_plan_search(struct results *results, const struct plan_
     if (search->best.count > 0)
         plan_add_best(results, section, &search->best);
     if (search->too_large.count > 0)
-        plan_add_too_large(results, section, &search->too_large,
-                           (double)setting->device->memory_bytes);
+        plan_add_too_large(results, section, search, (double)setting->device->memory_bytes);
     return section;
 }
 
@@ -385,8 +409,8 @@ static void plan_warn_of_none(struct results *results, struct section *section,
 }
 
 /* One request more tells which limit was met: if it fits in memory, latency stopped it. */
-struct section *describe_plan_serving(struct results *results, const struct plan_setting *setting,
-                                      const struct plan_server *server)
+void describe_plan_serving(struct results *results, struct rank_results *rank,
+                           const struct plan_setting *setting, const struct plan_server *server)
 {
     struct section *section = section_new(
         results, "plan_serving", "Inference",
@@ -399,14 +423,15 @@ struct section *describe_plan_serving(struct results *results, const struct plan
     struct plan_serving more = plan_serving_step(
         setting, server->tensor, (struct plan_requests){best + 1, 1, server->context, true});
 
+    struct plan_capacity capacity = {best, more.fits ? "the latency" : "memory", step};
+
     plan_add_number(results, section, "device", "device", value_text(setting->device->name));
     plan_add_number(results, section, "devices", "devices", value_count(server->tensor));
     plan_add_number(results, section, "context", "tokens of a request",
                     value_count(server->context));
     plan_add_number(results, section, "best_requests", "best number of requests",
                     value_count(best));
-    plan_add_number(results, section, "limited_by", "limited by",
-                    value_text(more.fits ? "the latency" : "memory"));
+    plan_add_number(results, section, "limited_by", "limited by", value_text(capacity.limited_by));
     plan_add_number(results, section, "decode_time", "a token of each takes",
                     plan_time(step.seconds));
     if (best > 0)
@@ -416,5 +441,6 @@ struct section *describe_plan_serving(struct results *results, const struct plan
         plan_warn_of_none(results, section, setting, server, more.fits);
     plan_add_phases(results, section, setting, server);
     plan_add_requests(results, section, setting, server);
-    return section;
+    rank->headline = plan_serving_headline(results, setting, server, &capacity);
+    rank_add_section(results, rank, section);
 }

@@ -2,10 +2,10 @@
 #ifndef FLOPLEDGER_SECTIONS_MODEL_PLAN_SECTIONS_H
 #define FLOPLEDGER_SECTIONS_MODEL_PLAN_SECTIONS_H
 
-#include "cost/plan/plan_search.h"
 #include "cost/plan/planned_step.h"
 #include "output/results/results.h"
 #include "sections/analysis.h"
+#include "sections/model/plan_headlines.h"
 
 struct section *describe_plan(struct results *results, const struct plan_setting *setting,
                               const struct plan_layout *layout, const struct plan_outcome *outcome);
@@ -31,16 +31,9 @@ struct section *describe_plan_bill(struct results *results, const struct plan_ou
 struct section *describe_plan_search(struct results *results, const struct plan_setting *setting,
                                      const struct plan_search *search);
 
-/* A server that is asked for. */
-struct plan_server {
-    int64_t tensor;
-    int64_t context; /* tokens of a request */
-    double latency;  /* seconds that a token may take; 0: any */
-};
-
-/* The most requests for the latency, and tokens a second by phase. */
-struct section *describe_plan_serving(struct results *results, const struct plan_setting *setting,
-                                      const struct plan_server *server);
+/* The most requests for the latency, and tokens a second by phase; adds it to `rank`. */
+void describe_plan_serving(struct results *results, struct rank_results *rank,
+                           const struct plan_setting *setting, const struct plan_server *server);
 
 /* A recorded rank beside a plan: account by account, and why they differ. */
 struct section *describe_plan_against_run(struct results *results,

@@ -1,4 +1,5 @@
 /* What `flopledger plan --from` says: the planned step, and its parts beside the recorded ones. */
+#include "base/text/format.h"
 #include "cost/plan/scaled_shapes.h"
 #include "output/results/metrics.h"
 #include "sections/model/scaled_parts.h"
@@ -140,6 +141,27 @@ static struct section *describe_scaled_plan(struct results *results,
            steps->before_ns[i] > 0.0 ? value_number(steps->after_ns[i] / steps->before_ns[i]) \
                                      : value_none())
 
+/* The largest change is named: it is what the answer stands on. */
+static const char *scaled_headline(struct results *results, const struct scaled_steps *steps)
+{
+    double change = steps->planned_ns / steps->recorded_ns - 1.0;
+    struct short_text planned = format_short_time(llround(steps->planned_ns));
+    struct short_text recorded = format_short_time(llround(steps->recorded_ns));
+    int most = 0;
+
+    for (int i = 1; i < SCALED_PART_COUNT; i++)
+        if (fabs(steps->after_ns[i] - steps->before_ns[i]) >
+            fabs(steps->after_ns[most] - steps->before_ns[most]))
+            most = i;
+    if (fabs(change) < 0.0005)
+        return results_format(results, "A step takes %s, as it was recorded.", planned.text);
+    return results_format(results,
+                          "A step takes %s instead of the recorded %s (%s%s); most of the change "
+                          "is in %s.",
+                          planned.text, recorded.text, change > 0.0 ? "+" : "",
+                          format_fraction(change).text, scaled_parts[most].title);
+}
+
 /* A part that is zero before and after is no part of this run. "The rest" closes the sum, so
  * that the parts are the step before and after. */
 void describe_scaled_steps(struct results *results, struct rank_results *rank,
@@ -152,6 +174,7 @@ void describe_scaled_steps(struct results *results, struct rank_results *rank,
             : "Kernel times of a step, summed; the rest is idle time less what runs side by side.");
     struct table *table;
 
+    rank->headline = scaled_headline(results, steps);
     rank_add_section(results, rank, describe_scaled_plan(results, steps, request));
     table = section_add_table(results, section, "accounts", "Parts of a step",
                               COLUMNS_OF(SCALED_COLUMNS));
