@@ -17,6 +17,7 @@ from typing import Any
 from shared_traces import SHARED, Outcome, note_apart, program_of, skip_without
 
 NOT_SAID = "needs deviceProperties"
+HTOD, DTOH = "Memcpy HtoD (Host -> Device)", "Memcpy DtoH (Device -> Host)"
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,10 @@ class Report:
 
     def number(self, section: str, key: str) -> Any:
         return self.sections[section]["numbers"][key]["value"]
+
+    def bytes_by_kind(self) -> list[tuple[str, int]]:
+        rows = self.sections["copies"]["tables"]["by_kind"]["rows"]
+        return [(row["kind"], row["bytes"]) for row in rows]
 
     def findings(self) -> list[dict[str, Any]]:
         return list(self.sections["advice"]["findings"])
@@ -92,6 +97,8 @@ CASES: list[tuple[str, list[str], list[Check]]] = [
         "regressions/mtia_inference_rank_0.json.gz",
         ["report"],
         [
+            # the sums of args.size of each args.direction, by a loop over the JSON
+            ("bytes each way", lambda r: r.bytes_by_kind() == [(HTOD, 788439608), (DTOH, 460800)]),
             ("one rank is not late", lambda r: "straggler" not in r.text),
             # 93.5 % are kernels called pe_exe, merge and remote
             ("whether matmuls run is not known", words("names do not tell their work")),

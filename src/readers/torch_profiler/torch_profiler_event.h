@@ -26,6 +26,7 @@ enum event_arg {
     ARG_SEQUENCE_NUMBER,
     ARG_DEVICE,
     ARG_STREAM,
+    ARG_SIZE, /* of a copy of MTIA; others say ARG_BYTES */
     ARG_REGISTERS,
     ARG_SHARED_MEMORY,
     ARG_BYTES,
@@ -61,8 +62,9 @@ enum event_arg {
     ARG_SETTINGS,
     ARG_GIGABYTES, /* a number; as text, for a float is too small for it */
     ARG_NAME,
+    ARG_DIRECTION, /* of a copy of MTIA */
 };
-enum { ARG_COUNT = ARG_NAME + 1 };
+enum { ARG_COUNT = ARG_DIRECTION + 1 };
 
 /* All args that struct event_detail has a place for, as bits. */
 #define DETAIL_ARGS (((uint64_t)1 << ARG_NAME) - ((uint64_t)1 << ARG_REGISTERS))

@@ -79,7 +79,10 @@ static inline unsigned arg_number(const struct json_slice *key)
     case 3:
         return KEY_IS("Seq") ? ARG_COLLECTIVE_SEQUENCE : ARG_COUNT;
     case 4:
-        return KEY_IS("grid") ? ARG_GRID : KEY_IS("name") ? ARG_NAME : ARG_COUNT;
+        return KEY_IS("grid")   ? ARG_GRID
+               : KEY_IS("name") ? ARG_NAME
+               : KEY_IS("size") ? ARG_SIZE
+                                : ARG_COUNT;
     case 5:
         return KEY_IS("block")   ? ARG_BLOCK
                : KEY_IS("stack") ? ARG_LINES
@@ -95,6 +98,8 @@ static inline unsigned arg_number(const struct json_slice *key)
         return KEY_IS("Src Rank")   ? ARG_SOURCE_RANK
                : KEY_IS("Dst Rank") ? ARG_DESTINATION_RANK
                                     : ARG_COUNT;
+    case 9:
+        return KEY_IS("direction") ? ARG_DIRECTION : ARG_COUNT;
     case 10:
         return KEY_IS("Input Dims") || KEY_IS("Input dims") ? ARG_INPUT_DIMS
                : KEY_IS("Input type")                       ? ARG_INPUT_TYPE

@@ -415,6 +415,27 @@ static uint8_t kind_by_name(struct torch_store *store, uint8_t kind, uint8_t fac
     return kind;
 }
 
+/* A copy of MTIA: its direction in the words of torch.profiler's other devices, and its size. */
+static void read_dma(struct torch_store *store, const struct torch_event *text,
+                     struct found_event *event)
+{
+    static const char *const names[][2] = {
+        {"HOST_TO_DEVICE", "Memcpy HtoD (Host -> Device)"},
+        {"DEVICE_TO_HOST", "Memcpy DtoH (Device -> Host)"},
+        {"DEVICE_TO_DEVICE", "Memcpy DtoD (Device -> Device)"},
+    };
+    const struct json_slice *direction = &text->texts[ARG_DIRECTION - ARG_INPUT_DIMS];
+    struct event_detail detail = event_detail_none();
+
+    for (size_t i = 0; i < sizeof names / sizeof *names && event_has_arg(text, ARG_DIRECTION); i++)
+        if (slice_is(direction, names[i][0]))
+            event->name =
+                string_pool_add(&store->builder->strings, names[i][1], strlen(names[i][1]));
+    detail.bytes = number_or(text, ARG_SIZE, -1);
+    if (detail.bytes >= 0 && !store->layouts.unasked_args)
+        event->detail = trace_builder_detail(store->builder, &detail);
+}
+
 /* Everything of an event but its times and its track. An operator's id is the sequence number
  * that joins forward and backward, all else has a correlation; both share one field, as no event
  * has both. */
@@ -433,6 +454,8 @@ static inline void read_by_known_name(struct torch_store *store, const struct to
     event->external_id = number_or(text, ARG_EXTERNAL_ID, NO_ID);
     event->detail =
         text->has_args & DETAIL_ARGS & ~store->layouts.unasked_args ? store_detail(store, text) : 0;
+    if (name.facts & NAME_IS_DMA && event->kind == EVENT_MEMCPY)
+        read_dma(store, text, event);
 }
 
 /* Everything of an event but its times. */

@@ -77,20 +77,25 @@ static void copies_clear(struct copy_groups *groups)
     hash_map_clear(&groups->by_name);
 }
 
+static const char *why_not_sized(const struct copy_group *copy)
+{
+    return copy->sized_count > 0 ? "needs the size of each of them, which some lack here"
+                                 : "needs the sizes, which this trace lacks";
+}
+
 #define BY_KIND_COLUMNS(COLUMN)                                                                    \
     COLUMN(METRIC_KEY(COPY_KIND), METRIC_TITLE(COPY_KIND), METRIC_UNIT(COPY_KIND), 0, BAR_NONE,    \
            value_text(results_text(results, trace_text(trace, copy->name))))                       \
     COLUMN("count", "count", UNIT_COUNT, 0, BAR_NONE, value_count(copy->tally.count))              \
     COLUMN(METRIC_KEY(COPY_BYTES), METRIC_TITLE(COPY_BYTES), METRIC_UNIT(COPY_BYTES), 0, BAR_NONE, \
-           is_sized ? value_bytes(copy->bytes)                                                     \
-                    : value_not_known("needs the sizes, which this trace lacks"))                  \
+           is_sized ? value_bytes(copy->bytes) : value_not_known(why_not_sized(copy)))             \
     COLUMN(METRIC_KEY(COPY_TIME), METRIC_TITLE(COPY_TIME), METRIC_UNIT(COPY_TIME), 0, BAR_NONE,    \
            value_time_ns(copy->tally.total_ns))                                                    \
     COLUMN("mean", "mean", UNIT_TIME_NS, 2, BAR_NONE, value_time_ns(tally_mean_ns(&copy->tally)))  \
     COLUMN("bandwidth", "bandwidth", UNIT_BYTES_PER_SECOND, 0, BAR_NONE,                           \
            copy->sized_ns > 0                                                                      \
                ? value_bytes_per_second((double)copy->bytes * 1e9 / (double)copy->sized_ns)        \
-               : value_not_known("needs the sizes, which this trace lacks"))                       \
+               : value_not_known(why_not_sized(copy)))                                             \
     COLUMN("exposed", "no kernel beside it", UNIT_TIME_NS, 2, BAR_NONE,                            \
            value_time_ns(copy->exposed_ns))                                                        \
     COLUMN("exposed_share", "exposed", UNIT_FRACTION, 1, BAR,                                      \

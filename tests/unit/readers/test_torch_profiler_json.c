@@ -428,6 +428,41 @@ static void work_of_an_mtia_is_work_of_a_device(void **state)
     assert_int_equal(trace.tracks[trace.device[0].track].device, 9);
 }
 
+/* As all other recorders' copies are; what is not told, or of no known direction, stays so. */
+static void copies_of_an_mtia_tell_size_and_direction(void **state)
+{
+    static const char *const args[] = {
+        "{\"stream\": 102, \"direction\": \"HOST_TO_DEVICE\", \"size\": 1852}",
+        "{\"size\": 16, \"direction\": \"DEVICE_TO_HOST\", \"sqid\": 1}",
+        "{\"size\": -5, \"direction\": \"SIDEWAYS\"}",
+        "{\"correlation\": 7}",
+    };
+    static const struct {
+        const char *name;
+        int64_t bytes;
+    } wanted[] = {{"Memcpy HtoD (Host -> Device)", 1852},
+                  {"Memcpy DtoH (Device -> Host)", 16},
+                  {"dma_request", -1},
+                  {"dma_request", -1}};
+    char events[1024];
+    size_t length = 0;
+    SCOPED(trace) trace = {0};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++)
+        length += (size_t)snprintf(events + length, sizeof events - length,
+                                   "%s{\"ph\": \"X\", \"cat\": \"mtia_ccp_events\", "
+                                   "\"name\": \"dma_request\", \"pid\": 9, \"tid\": 4, "
+                                   "\"ts\": %zu, \"dur\": 3, \"args\": %s}",
+                                   i > 0 ? "," : "", 10 * i, args[i]);
+    read_events(&trace, events);
+    assert_int_equal(trace.device_count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_string_equal(trace_text(&trace, trace.device[i].name), wanted[i].name);
+        assert_int_equal(trace.details[trace.device[i].detail].bytes, wanted[i].bytes);
+    }
+}
+
 static void a_byte_order_mark_is_skipped(void **state)
 {
     const char text[] = "\xef\xbb\xbf[{\"ph\":\"X\",\"ts\":1,\"dur\":1}]";
@@ -595,6 +630,7 @@ int main(void)
         cmocka_unit_test(a_bad_header_does_not_cost_the_events),
         cmocka_unit_test(a_bare_array_is_a_trace),
         cmocka_unit_test(work_of_an_mtia_is_work_of_a_device),
+        cmocka_unit_test(copies_of_an_mtia_tell_size_and_direction),
         cmocka_unit_test(a_byte_order_mark_is_skipped),
         cmocka_unit_test(what_is_no_trace_is_refused),
         cmocka_unit_test(cut_anywhere_all_complete_events_are_there),
