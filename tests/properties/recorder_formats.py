@@ -322,8 +322,40 @@ def check_rocprof_of(program: Path, folder: Path, seed: int) -> list[str]:
     return check_rocprof(program, folder, write_trace(made, style).whole(), rng)
 
 
+class SequenceRules:
+    """What Perfetto asks of the packets of one sequence: names are given before they are used, by packets that say so; times
+    count from a clock of the sequence."""
+
+    def __init__(self) -> None:
+        self.is_cleared = False
+        self.clock = 0
+        self.names: dict[str, set[int]] = {}
+
+    def problems(self, packet: Any) -> list[str]:
+        found = []
+        if packet.sequence_flags & packet.SEQ_INCREMENTAL_STATE_CLEARED:
+            self.is_cleared, self.names = True, {}
+        if packet.HasField("trace_packet_defaults"):
+            self.clock = packet.trace_packet_defaults.timestamp_clock_id
+        for field, entries in packet.interned_data.ListFields():
+            self.names.setdefault(field.name, set()).update(entry.iid for entry in entries)
+        event = packet.track_event
+        used = {"event_names": [event.name_iid], "event_categories": event.category_iids}
+        annotations = event.debug_annotations
+        used["debug_annotation_names"] = [each.name_iid for each in annotations]
+        used["debug_annotation_string_values"] = [each.string_value_iid for each in annotations]
+        for kind, iids in used.items():
+            missing = set(iids) - {0} - self.names.get(kind, set())
+            found += [f"{kind} {sorted(missing)} are not given"] if missing else []
+        uses_state = self.clock or any(iid for iids in used.values() for iid in iids)
+        says_so = packet.sequence_flags & packet.SEQ_NEEDS_INCREMENTAL_STATE
+        if packet.HasField("track_event") and uses_state and not (self.is_cleared and says_so):
+            found.append("an event does not say that it needs what stands before it")
+        return found
+
+
 def proto_problems(path: Path) -> list[str]:
-    """What the real classes find in an export: fields that they don't know, begins without ends, texts nobody gave."""
+    """What the real classes find in an export: fields that they don't know, begins without ends, texts and tracks nobody gave."""
     if not protos:
         return []
     data = path.read_bytes()
@@ -333,15 +365,21 @@ def proto_problems(path: Path) -> list[str]:
     if trace.ByteSize() == 0 or trace.SerializeToString() == b"":
         problems.append("the real classes read nothing")
     open_slices: dict[int, int] = {}
-    names: dict[int, set[int]] = {}
+    sequences: dict[int, SequenceRules] = {0: SequenceRules()}  # 0: nobody's
+    described: set[int] = set()
     for packet in trace.packet:
-        known = names.setdefault(packet.trusted_packet_sequence_id, set())
-        known |= {entry.iid for entry in packet.interned_data.event_names}
+        number = packet.trusted_packet_sequence_id
+        problems += sequences.setdefault(number, SequenceRules()).problems(packet)
+        described.add(packet.track_descriptor.uuid)
+        if packet.track_descriptor.parent_uuid not in described | {0}:
+            problems.append(f"{packet.track_descriptor.uuid} stands before its parent")
         event = packet.track_event
+        if event.track_uuid not in described | {0}:
+            problems.append(f"a slice stands before its track {event.track_uuid}")
         if event.type == event.TYPE_SLICE_BEGIN:
             open_slices[event.track_uuid] = open_slices.get(event.track_uuid, 0) + 1
-            if not event.name and event.name_iid not in known:
-                problems.append(f"a slice's name {event.name_iid} is not given")
+            if not event.name and not event.name_iid:
+                problems.append("a slice has no name")
         elif event.type == event.TYPE_SLICE_END:
             open_slices[event.track_uuid] = open_slices.get(event.track_uuid, 0) - 1
             if open_slices[event.track_uuid] < 0:

@@ -28,6 +28,7 @@ enum {
     CLOCK_BOOTTIME = 6,
     CLOCK_REALTIME = 1,
     FLAGS_CLEARED = 3, /* of names given before; needs those that come */
+    FLAGS_NEEDED = 2,  /* by a name or by its time, which counts from the packet before */
     EVENT_CATEGORY = 3,
     EVENT_ARGUMENT = 4,
     EVENT_TYPE = 9,
@@ -323,8 +324,7 @@ static void write_half(struct packet_writer *writer, const struct packet_half *h
         add_begin(writer, half->event);
     protobuf_integer(&writer->packet, PACKET_TIME, time_ns - writer->last_ns);
     protobuf_integer(&writer->packet, PACKET_SEQUENCE, (int64_t)sequence_number(writer, false));
-    if (!half->is_end)
-        protobuf_integer(&writer->packet, PACKET_FLAGS, 2);
+    protobuf_integer(&writer->packet, PACKET_FLAGS, FLAGS_NEEDED);
     protobuf_message(&writer->packet, PACKET_EVENT, &writer->event);
     if (writer->interned.length > 0)
         protobuf_message(&writer->packet, PACKET_INTERNED, &writer->interned);
@@ -606,7 +606,7 @@ static void write_header(struct packet_writer *writer)
     }
     protobuf_integer(&writer->packet, PACKET_TIME, 0);
     protobuf_integer(&writer->packet, PACKET_SEQUENCE, (int64_t)sequence_number(writer, false));
-    protobuf_integer(&writer->packet, PACKET_FLAGS, 2);
+    protobuf_integer(&writer->packet, PACKET_FLAGS, FLAGS_NEEDED);
     protobuf_message(&writer->packet, PACKET_EVENT, &writer->event);
     protobuf_message(&writer->packet, PACKET_INTERNED, &writer->interned);
     packet_end(writer);
