@@ -87,6 +87,7 @@ static bool flops_count_in(struct session *session, const struct flops_settings 
     };
     struct session_question question = {
         .command = "flops",
+        .page = &settings->page,
         .of_page = {wanted->view.top, wanted->is_deepspeed},
         .files = {settings->formulas, settings->rates.path},
         .threads = reading.threads,

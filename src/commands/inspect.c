@@ -59,7 +59,7 @@ static bool inspect_with(struct inspect_settings *settings, char **operands, int
                          struct error *error)
 {
     struct file_reading reading = {.use = describe, .context = settings, .skips_details = true};
-    struct session_question question = {.command = "inspect"};
+    struct session_question question = {.command = "inspect", .page = &settings->page};
     SCOPED(session) session = {0};
 
     if (!check_output(&settings->page, &(struct output_inputs){operands, count, {NULL}}, error))
@@ -76,7 +76,7 @@ static bool inspect_with(struct inspect_settings *settings, char **operands, int
     question.threads = reading.threads;
     return session_ask(&session, &settings->cache, &question, error) &&
            session_for_each_rank(&session, &reading, error) &&
-           print_page(&session.results, &settings->page, error) && session_check(&session, error);
+           print_session(&session, -1, &settings->page, error);
 }
 
 /* The arguments are noted while they are parsed, as parsing takes them apart: they are the

@@ -163,6 +163,7 @@ static bool ask_of_cache(struct session *session, const struct report_settings *
     const struct analysis_plan *plan = reading->plan;
     struct session_question question = {
         .command = "report",
+        .page = &settings->page,
         .of_page = {plan->analysis.top, plan->analysis.timeline_blocks,
                     plan->with_memory << 1 | plan->analysis.all_modules, reading->in_full},
         .files = {settings->model, settings->attribution.rates.path},
@@ -194,8 +195,7 @@ static bool report_report_on(struct session *session, const struct report_settin
         page_is_first_screen(&settings->page) && !session->cache.folder;
     if (!session_report(session, reading, error))
         return false;
-    return !session_prints(session) ||
-           (print_page(&session->results, &settings->page, error) && session_check(session, error));
+    return !session_prints(session) || print_session(session, -1, &settings->page, error);
 }
 
 /* Kinds of input that are no traces are looked for after the options are known to be right,

@@ -22,16 +22,18 @@
 
 /* The number at the end changes with the form of what is kept: an answer of another form is
  * none. */
-static const char magic[16] = "flopledger ans1";
+static const char magic[16] = "flopledger ans2";
 static const char name_of_secret[] = "secret";
 static const char pattern_of_answers[] = "*.answer";
 
-/* What stands before the results in a file, all of fixed length but the message and the inputs. */
+/* What stands before the results, or the page, in a file, all of fixed length but the message and
+ * the inputs. */
 struct answer_head {
     char magic[sizeof magic];
     struct content_hash key;
     uint32_t check_class;
     uint32_t input_count;
+    uint32_t is_page;
 };
 
 /* What stands before the path of each input. */
@@ -321,7 +323,8 @@ static bool are_inputs_same(struct answer_reading *reading, uint32_t count,
 /* A file with the right name may still be of another question, by a collision of the shortened
  * key: the whole key is compared. If results cannot be read from it, they are emptied again,
  * and the caller makes them as if nothing had been kept. */
-bool answer_cache_find(struct answer_cache *cache, struct results *results, struct error *check)
+bool answer_cache_find(struct answer_cache *cache, struct results *results,
+                       struct finished_page *page, struct error *check)
 {
     struct answer_reading reading = {.at = 0};
     struct answer_head head;
@@ -344,7 +347,11 @@ bool answer_cache_find(struct answer_cache *cache, struct results *results, stru
      * read them. */
     if (is_news)
         write_answer(cache, reading.bytes, reading.length);
-    if (!results_from_bytes(results, reading.bytes + reading.at, reading.length - reading.at)) {
+    if (head.is_page) {
+        page->text = (const char *)reading.bytes + reading.at;
+        page->length = reading.length - reading.at;
+    } else if (!results_from_bytes(results, reading.bytes + reading.at,
+                                   reading.length - reading.at)) {
         *results = (struct results){.arena = results->arena};
         return false;
     }
@@ -461,11 +468,12 @@ static void remove_oldest(const char *folder)
 
 /* An answer of more than a quarter of the whole would push out all others. */
 void answer_cache_keep(struct answer_cache *cache, const struct results *results,
-                       const struct error *check)
+                       const struct finished_page *page, const struct error *check)
 {
     SCOPED(files_seen) seen = {.count = 0};
     struct bytes answer = {0};
-    struct answer_head head = {.key = cache->key, .check_class = (uint32_t)check->class};
+    struct answer_head head = {
+        .key = cache->key, .check_class = (uint32_t)check->class, .is_page = page->text != NULL};
 
     if (!cache->is_watching)
         return;
@@ -476,7 +484,10 @@ void answer_cache_keep(struct answer_cache *cache, const struct results *results
     bytes_add(&answer, &head, sizeof head);
     bytes_add(&answer, check->message, strlen(check->message) + 1);
     if (add_inputs(&answer, &seen, cache)) {
-        results_to_bytes(&answer, results);
+        if (page->text)
+            bytes_add(&answer, page->text, page->length);
+        else
+            results_to_bytes(&answer, results);
         if ((int64_t)answer.length <= bytes_allowed() / 4 && answer.length < WHOLE_FILE_BYTES_MAX) {
             write_answer(cache, answer.bytes, answer.length);
             remove_oldest(cache->folder);

@@ -9,6 +9,7 @@
 #include "base/core/content_hash.h"
 #include "base/core/error.h"
 #include "output/results/results.h"
+#include "pipeline/page.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,17 +39,17 @@ MUST_USE bool answer_cache_open(struct answer_cache *cache, struct error *error)
 void answer_cache_ask(struct answer_cache *cache, const struct bytes *question, unsigned threads);
 
 /* True where the answer was kept and all it was made from is still the same: `results`, only
- * initialized before, are filled, and *check is what its check said. */
+ * initialized before, are filled, or *page, where it was one; and *check is what its check said. */
 MUST_USE bool answer_cache_find(struct answer_cache *cache, struct results *results,
-                                struct error *check);
+                                struct finished_page *page, struct error *check);
 
 /* Until answer_cache_keep or answer_cache_clear, what is read belongs to the answer. */
 void answer_cache_watch(struct answer_cache *cache);
 
-/* Keeps the answer, and removes the oldest beyond the limit. Where that cannot be done, or a file
- * changed meanwhile, nothing is kept. */
+/* Keeps the answer, which is the page where there is one, and removes the oldest beyond the limit.
+ * Where that cannot be done, or a file changed meanwhile, nothing is kept. */
 void answer_cache_keep(struct answer_cache *cache, const struct results *results,
-                       const struct error *check);
+                       const struct finished_page *page, const struct error *check);
 
 struct answer_cache_size {
     size_t count;

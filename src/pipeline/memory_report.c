@@ -200,6 +200,7 @@ bool print_memory_of_captures(char **paths, int count, const struct memory_setti
     };
     struct session_question question = {
         .command = "memory",
+        .page = &settings->page,
         .of_page = {settings->top, page_has_timeline(&settings->page)},
         .threads = reading.threads,
     };

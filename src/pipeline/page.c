@@ -1,6 +1,7 @@
 /* The settings of a page, and how it is printed. */
 #include "pipeline/page.h"
 
+#include "base/core/arena.h"
 #include "base/core/attributes.h"
 #include "base/core/memory_limit.h"
 #include "base/core/out_of_memory.h"
@@ -220,6 +221,42 @@ bool print_page(const struct results *results, const struct page_settings *setti
         return false;
     if (!page_write_page(file.stream, file.stream, results, settings, error))
         return false;
+    return output_file_close(&file, error);
+}
+
+/* A page of HTML has no width and no colors of a terminal. To make it again from its results takes
+ * longer than to read it, unlike a text, of which one answer serves every width and section. */
+bool page_can_be_kept(const struct page_settings *settings)
+{
+    return is_of_format(settings, "html");
+}
+
+bool finish_page(struct finished_page *page, struct results *results,
+                 const struct page_settings *settings, struct error *error)
+{
+    char *text = NULL;
+    FILE *memory = require_memory(open_memstream(&text, &page->length));
+    bool is_done = page_write_page(memory, memory, results, settings, error);
+
+    if (fclose(memory) != 0)
+        end_out_of_memory();
+    arena_give(results->arena, text);
+    page->text = text;
+    return is_done;
+}
+
+bool print_finished_page(const struct finished_page *page, const struct page_settings *settings,
+                         struct error *error)
+{
+    SCOPED(output_file) file = {0};
+
+    if (page_is_standard_output(settings)) {
+        fwrite(page->text, 1, page->length, stdout);
+        return true;
+    }
+    if (!output_file_open(&file, settings->output, error))
+        return false;
+    fwrite(page->text, 1, page->length, file.stream);
     return output_file_close(&file, error);
 }
 

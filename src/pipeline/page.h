@@ -31,6 +31,23 @@ extern const char *const color_names[];
 MUST_USE bool print_page(const struct results *results, const struct page_settings *settings,
                          struct error *error);
 
+/* A page as it is written, whatever the place. */
+struct finished_page {
+    const char *text; /* in the arena of its results; NULL: none */
+    size_t length;
+};
+
+/* It looks the same wherever it is printed, so that it can be kept as it is. */
+bool page_can_be_kept(const struct page_settings *settings);
+
+/* Makes one of such a page. */
+MUST_USE bool finish_page(struct finished_page *page, struct results *results,
+                          const struct page_settings *settings, struct error *error);
+
+/* Writes it to the chosen place. */
+MUST_USE bool print_finished_page(const struct finished_page *page,
+                                  const struct page_settings *settings, struct error *error);
+
 /* A page for a browser or for a program tells all that a trace does: its memory, too, and all of
  * its modules. */
 bool page_has_all(const struct page_settings *settings);

@@ -75,7 +75,9 @@ bool session_ask(struct session *session, const struct cache_choice *choice,
         return true;
     if (!answer_cache_open(&session->cache, error))
         return false;
+    session->keeps_page = page_can_be_kept(question->page);
     add_question_text(&asked, question->command);
+    bytes_add(&asked, &session->keeps_page, sizeof session->keeps_page);
     bytes_add(&asked, choice->asked.bytes, choice->asked.length);
     bytes_add(&asked, question->of_page, sizeof question->of_page);
     add_question_files(&asked, &session->files);
@@ -90,7 +92,8 @@ bool session_ask(struct session *session, const struct cache_choice *choice,
 
 static bool session_is_answered(struct session *session)
 {
-    session->is_kept = answer_cache_find(&session->cache, &session->results, &session->kept_check);
+    session->is_kept =
+        answer_cache_find(&session->cache, &session->results, &session->page, &session->kept_check);
     return session->is_kept;
 }
 
@@ -100,7 +103,14 @@ static void session_keep(struct session *session)
     struct error check = {0};
 
     (void)session_check(session, &check);
-    answer_cache_keep(&session->cache, &session->results, &check);
+    answer_cache_keep(&session->cache, &session->results, &session->page, &check);
+}
+
+/* A page is kept when it is printed. */
+static void session_keep_results(struct session *session)
+{
+    if (!session->keeps_page)
+        session_keep(session);
 }
 
 /* ---- ranks ---------------------------------------------------------------------------------- */
@@ -117,7 +127,7 @@ bool session_for_each_rank(struct session *session, const struct file_reading *r
         return false;
     }
     note_passed_over(&session->results, &session->files, NULL);
-    session_keep(session);
+    session_keep_results(session);
     return true;
 }
 
@@ -136,7 +146,7 @@ bool session_report(struct session *session, struct rank_reading reading, struct
         return true;
     if (!read_run(&session->summaries, &session->results, &session->files, &reading, error))
         return false;
-    session_keep(session);
+    session_keep_results(session);
     return true;
 }
 
@@ -150,7 +160,14 @@ bool print_session(struct session *session, int64_t rank, const struct page_sett
     for (size_t i = 0; rank >= 0 && i < results->rank_count; i++)
         if (results->ranks[i].rank == rank)
             results->detailed_rank = i;
-    return print_page(results, page, error) && session_check(session, error);
+    if (session->keeps_page && !session->page.text) {
+        if (!finish_page(&session->page, results, page, error))
+            return false;
+        session_keep(session);
+    }
+    return (session->page.text ? print_finished_page(&session->page, page, error)
+                               : print_page(results, page, error)) &&
+           session_check(session, error);
 }
 
 /* A kept answer was checked when it was made. */

@@ -36,7 +36,9 @@ struct session {
     struct results results;
     struct files_read outcome;
     struct answer_cache cache; /* closed where session_ask was not called */
-    bool is_kept;              /* the results are an answer of the cache */
+    bool keeps_page;           /* the page is to be kept, not the results */
+    bool is_kept;              /* one of them is an answer of the cache */
+    struct finished_page page; /* as it was kept: there are no results then */
     struct error kept_check;   /* what session_check said then */
 };
 
@@ -50,8 +52,9 @@ struct cache_choice {
 /* What answers of a command hang on beside the content of its files. */
 struct session_question {
     const char *command;
-    int64_t of_page[4];   /* what of the page changes the results */
-    const char *files[3]; /* that options name and that were read already; NULL: none */
+    const struct page_settings *page; /* that print_session will print */
+    int64_t of_page[4];               /* what of it changes the results */
+    const char *files[3];             /* that options name and that were read already; NULL: none */
     unsigned threads;
 };
 
@@ -86,7 +89,8 @@ MUST_USE bool session_summarize(struct session *session, struct rank_reading rea
 MUST_USE bool session_report(struct session *session, struct rank_reading reading,
                              struct error *error);
 
-/* Prints what session_for_each_rank found, `rank` in full (-1: the first), and checks. */
+/* Prints what session_for_each_rank or session_report found, `rank` in full (-1: the first, or what
+ * was read as such), and checks. */
 MUST_USE bool print_session(struct session *session, int64_t rank, const struct page_settings *page,
                             struct error *error);
 

@@ -71,6 +71,28 @@ def mutations(content: bytes, others: list[bytes], count: int) -> list[tuple[str
     return found
 
 
+def try_pages(asked: Asked, page: Path, count: int) -> None:
+    """Of HTML the finished page is kept: given back to the byte, and never to who asks for JSON."""
+
+    def ask_page(*more: str) -> bytes:
+        page.unlink(missing_ok=True)
+        found = asked.ask(f"--html={page}", *more)
+        asked.kind.expect(found.status == 0, f"no page: {found.errors!r}")
+        return page.read_bytes() if page.exists() else b""
+
+    shutil.rmtree(asked.answers)
+    new = ask_page("--no-cache")
+    asked.kind.expect(ask_page() == new, "the page that is kept is not that of the file")
+    place = asked.answer()
+    content = place.read_bytes()
+    asked.kind.expect(new in content, "the page is not kept as it is")
+    asked.kind.expect(ask_page() == new, "the page comes back changed")
+    for name, damaged in mutations(content, [content[: -len(new)]], count):
+        place.write_bytes(damaged)
+        asked.kind.expect(ask_page() == new, f"page, {name}: believed")
+    asked.check("asked as JSON")
+
+
 def attack_answers(book: Book) -> None:
     with book.kind("answer of the cache, damaged, cut or another's") as kind:
         asked, foreign = Asked(kind, book.folder / "own"), Asked(kind, book.folder / "foreign")
@@ -89,6 +111,7 @@ def attack_answers(book: Book) -> None:
                         f"{name}: not replaced by a right one")  # fmt: skip
         (asked.answers / "secret").write_bytes(os.urandom(16))
         asked.check("another secret")
+        try_pages(asked, book.folder / "page.html", book.count(2, 200))
 
 
 def keep_times(path: Path, change: Callable[[bytes], bytes]) -> None:

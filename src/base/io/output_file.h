@@ -18,6 +18,7 @@ MUST_USE FILE *packed_output_open(FILE *target);
  * is written to directly. */
 struct output_file {
     FILE *stream;
+    char *buffer;         /* of the stream */
     char *path;           /* where the file is to stand */
     char *name;           /* what messages call it */
     char *temporary_path; /* NULL: written directly */
