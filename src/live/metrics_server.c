@@ -3,6 +3,7 @@
 
 #include "base/core/invariant.h"
 #include "base/text/csv_field.h"
+#include "live/microhttpd_api.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -212,8 +213,6 @@ static void held_connections_end_late(struct held_connections *held, int64_t now
 
 #ifdef FLOPLEDGER_HAS_MICROHTTPD
 
-#include <microhttpd.h>
-
 const bool has_metrics_server = true;
 
 /* Several scrapers within a second get the same text: sampling costs more than sending. */
@@ -260,15 +259,15 @@ static void refresh(struct metrics_server *server)
 static enum MHD_Result metrics_server_answer(struct MHD_Connection *connection, unsigned status,
                                              const char *text, size_t length, const char *type)
 {
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(length, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+    struct MHD_Response *response = microhttpd_api()->create_response_from_buffer(
+        length, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
     enum MHD_Result result;
 
     if (!response)
         return MHD_NO;
-    MHD_add_response_header(response, "Content-Type", type);
-    result = MHD_queue_response(connection, status, response);
-    MHD_destroy_response(response);
+    microhttpd_api()->add_response_header(response, "Content-Type", type);
+    result = microhttpd_api()->queue_response(connection, status, response);
+    microhttpd_api()->destroy_response(response);
     return result;
 }
 
@@ -283,7 +282,8 @@ static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned s
 static enum MHD_Result answer_metrics(struct metrics_server *server,
                                       struct MHD_Connection *connection)
 {
-    const char *accepted = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
+    const char *accepted =
+        microhttpd_api()->lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
     bool is_openmetrics = accepted && strstr(accepted, "application/openmetrics-text");
     enum metrics_format format = is_openmetrics ? METRICS_OPENMETRICS : METRICS_PROMETHEUS;
     enum MHD_Result result;
@@ -337,8 +337,8 @@ static void note_connection(void *opaque, struct MHD_Connection *connection, voi
         *context = NULL;
         return;
     }
-    socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    client = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    socket = microhttpd_api()->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    client = microhttpd_api()->get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     if (socket && client)
         *context = held_connections_add(&server->held, socket->connect_fd, client->client_addr,
                                         metrics_server_monotonic_ns());
@@ -349,7 +349,7 @@ static void note_answer(void *opaque, struct MHD_Connection *connection, void **
 {
     struct metrics_server *server = opaque;
     const union MHD_ConnectionInfo *context =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+        microhttpd_api()->get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
     (void)state;
     if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK && context && context->socket_context)
@@ -384,12 +384,17 @@ bool metrics_server_start(struct metrics_server *server, const char *address, in
         return error_set(error, ERROR_USAGE,
                          "'%s' is no address: 127.0.0.1 (this machine alone), 0.0.0.0 (all), ::1",
                          address);
+    if (!microhttpd_api())
+        return error_set(error, ERROR_FAILURE,
+                         "cannot listen on %s, port %d: libmicrohttpd.so.12 is not on this machine "
+                         "(Debian: libmicrohttpd12); 'flopledger top --once' needs no server",
+                         address, port);
     if (where.ss_family == AF_INET6)
         flags |= MHD_USE_IPv6;
     /* Locks are there before the server, whose thread may take them at once. */
     pthread_mutex_init(&server->lock, NULL);
     pthread_mutex_init(&server->held.lock, NULL);
-    server->daemon = MHD_start_daemon(
+    server->daemon = microhttpd_api()->start_daemon(
         flags, (uint16_t)port, NULL, NULL, handle, server, MHD_OPTION_SOCK_ADDR, &where,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_NOTIFY_CONNECTION,
         note_connection, server, MHD_OPTION_NOTIFY_COMPLETED, note_answer, server, MHD_OPTION_END);
@@ -405,7 +410,7 @@ bool metrics_server_start(struct metrics_server *server, const char *address, in
 int metrics_server_port(const struct metrics_server *server)
 {
     const union MHD_DaemonInfo *info =
-        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
+        microhttpd_api()->get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
 
     return info ? info->port : 0;
 }
@@ -420,7 +425,7 @@ void metrics_server_clear(struct metrics_server *server)
     if (!server->daemon)
         return;
     /* First of all: its thread reads the texts and takes the locks. */
-    MHD_stop_daemon(server->daemon);
+    microhttpd_api()->stop_daemon(server->daemon);
     pthread_mutex_destroy(&server->lock);
     pthread_mutex_destroy(&server->held.lock);
     free(server->texts[0]);

@@ -4,6 +4,7 @@
 #include "base/io/isal_inflate.h"
 #include "base/io/packed_folder.h"
 #include "base/text/display_text.h"
+#include "live/microhttpd_api.h"
 #include "output/reports/html_page.h"
 #include "pipeline/capture_run.h"
 #include "pipeline/subcommands.h"
@@ -14,9 +15,6 @@
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
-#ifdef FLOPLEDGER_HAS_MICROHTTPD
-#include <microhttpd.h>
-#endif
 #ifdef __GLIBC__
 #include <gnu/libc-version.h>
 #endif
@@ -44,7 +42,10 @@ static void write_isal(FILE *output)
 static void write_server(FILE *output)
 {
 #ifdef FLOPLEDGER_HAS_MICROHTTPD
-    fprintf(output, "  libmicrohttpd  %s\n", MHD_get_version());
+    const struct microhttpd_api *api = microhttpd_api();
+
+    fprintf(output, "  libmicrohttpd  %s\n",
+            api ? api->get_version() : "not here: no 'flopledger serve'");
 #else
     fprintf(output, "  libmicrohttpd  left out when it was built: no 'flopledger serve'\n");
 #endif
