@@ -98,6 +98,12 @@ def check_same_events(trace: Input, loads: Contender) -> None:
         raise Failed(f"json.loads finds {events} events and flopledger {trace.events}")
 
 
+def check_isal() -> None:
+    """Without it the rows of ISA-L would be zlib's."""
+    if "unpacks gzip" not in run([str(PROGRAM), "--version", "--verbose"]).output:
+        raise Failed("this program has no ISA-L: install libisal-dev, and build it again")
+
+
 # What --only can ask for: its title, and what gives the section of so many rounds. The later ones take long: --full.
 SECTIONS = {
     "again": (AGAIN, again_section),
@@ -124,6 +130,7 @@ def section_of(name: str, rounds: int) -> str:
 
 
 def measure_page(quick: bool, full: bool, rounds: int) -> str:
+    check_isal()
     times = 1 if quick else 8
     sizes = [1, 2] if quick else [2, 4, 8, 16, 24]
     small = make_input(FOLDER, PROGRAM, 1)

@@ -42,7 +42,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "function names defined more than once": (9, 20),
     "headers with one user beside their own .c": (17, 20),
     "comment lines in .c, %": (8, 8),
-    ".c files in src": (561, 400),
+    ".c files in src": (562, 400),
     "lines of .c in src": (146300, 82000),
     "lines of .c and .h in src": (167800, 96000),
     "places that decode a summary of a rank": (1, 1),

@@ -1,21 +1,18 @@
-/* gzip by ISA-L, three times as fast as zlib: part of the program (FLOPLEDGER_HAS_ISAL, as in
- * wheels), or looked for when it runs. */
+/* gzip by ISA-L, three times as fast as zlib: part of the program (FLOPLEDGER_HAS_STATIC_LIBRARIES,
+ * as in wheels), or looked for when it runs. Without its header when it was built (isal_header.h,
+ * which Meson makes) the program never uses it. */
 #include "base/io/isal_inflate.h"
 
 #include "base/core/invariant.h"
 
+#include <isal_header.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#if defined(__has_include)
-#if __has_include(<isa-l/igzip_lib.h>)
+#ifdef FLOPLEDGER_HAS_ISAL_HEADER
+
 #include <dlfcn.h>
 #include <isa-l/igzip_lib.h>
-#define HAS_ISAL_HEADER 1
-#endif
-#endif
-
-#ifdef HAS_ISAL_HEADER
 
 struct isal_inflate {
     void *library;
@@ -26,7 +23,7 @@ struct isal_inflate {
     struct inflate_state state;
 };
 
-#ifdef FLOPLEDGER_HAS_ISAL
+#ifdef FLOPLEDGER_HAS_STATIC_LIBRARIES
 
 static bool isal_inflate_isal_inflate_find_functions(struct isal_inflate *inflate)
 {
