@@ -128,6 +128,9 @@ static const struct option plan_options[] = {
                 "devices that NVLink or the like joins (default: 8; 72 of a rack of GB200)"),
     PLAN_POSITIVE("network", network, "GB/S",
                   "GB/s of a node into the network, one way (default: by device)"),
+    FLAG_OPTION("no-pxn", FIELD(crosses_by_one_card),
+                "groups of every second or fourth device, of those that share network cards, reach "
+                "one card (NCCL before 2.12, or NCCL_PXN_DISABLE=1)"),
     PLAN_POSITIVE("launch", launch, "US",
                   "µs that the host takes to launch a kernel (default: 10)"),
     PLAN_POSITIVE("calibrate", calibration, "RATIO",

@@ -274,6 +274,7 @@ struct plan_wanted {
     bool hides_exchange;
     bool fuses_experts;
     bool broadcasts_weights;
+    bool crosses_by_one_card;
     bool is_blocking;
     bool is_uneven;
     bool is_eager;

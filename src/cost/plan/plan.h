@@ -66,6 +66,7 @@ struct plan_setting {
     bool sends_copies;    /* a token goes to each of its experts by itself: NCCL's all-to-all */
     bool fuses_experts;   /* what stands between the experts' matmuls is part of their kernels */
     bool broadcasts_weights;   /* each device sends its shard of them to the others in turn */
+    bool crosses_by_one_card;  /* of cards that devices share, groups use one; NCCL before 2.12 */
     bool is_blocking;          /* each kernel is waited for before the next is launched */
     bool is_uneven;            /* stages may differ by a layer */
     double launch_seconds;     /* what the host takes to launch a kernel */

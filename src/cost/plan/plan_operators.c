@@ -339,6 +339,25 @@ double plan_exchange_seconds(const struct plan_context *context, double bytes, d
     return group.size <= 1 ? 0.0 : plan_latency(context, 1.0, inside, nodes) + bytes * of_byte;
 }
 
+/* Bytes a second that a group's members of one node together send into the network.
+ *
+ * Where devices share cards (half of a card each on vTrain's machines) and the group has but every
+ * second or fourth device, no two neighbors of a ring are at one card, while a ring enters and
+ * leaves a node by the same (NCCL_CROSS_NIC). NCCL reaches it over the links since 2.12 (PXN);
+ * before, over the processors, and such groups of a node choose the same card (NVIDIA/nccl, issues
+ * 820 and 595; nccl-tests, issue 347): all of them together have one. */
+static double plan_node_rate(const struct plan_context *context, struct plan_group group,
+                             double inside)
+{
+    double network = context->setting->network * NETWORK_SHARE;
+    double card = context->rates->network * NETWORK_SHARE;
+    bool shares_cards = network < card && (double)group.stride * network >= card;
+
+    if (context->setting->crosses_by_one_card && shares_cards && inside > 1.0)
+        return fmin(network * inside, card / (double)group.stride);
+    return network * inside;
+}
+
 /* A ring, or a tree of the same volume: what leaves the domain goes through the network cards of
  * the members inside. */
 double plan_collective_seconds(const struct plan_context *context, enum plan_collective kind,
@@ -357,7 +376,7 @@ double plan_collective_seconds(const struct plan_context *context, enum plan_col
         return 0.0;
     latency = plan_latency(context, rounds, inside, nodes);
     if (nodes > 1.0)
-        rate = fmin(rate, network * (kind == PLAN_SEND ? 1.0 : inside));
+        rate = fmin(rate, kind == PLAN_SEND ? network : plan_node_rate(context, group, inside));
     if (kind == PLAN_ALL_TO_ALL)
         return plan_exchange_seconds(context, bytes, 1.0, group);
     if (kind == PLAN_SEND)

@@ -309,6 +309,39 @@ static void a_ring_moves_its_volume(void **state)
         4.0 * plan_collective_seconds(&context, PLAN_ALL_REDUCE, 8e9, (struct plan_group){16, 1}));
 }
 
+/* Half a card a device, without PXN: groups of every second device have one card of four together,
+ * and so have those of every fourth; neighbors share a card, and one device a node leaves by its
+ * own. */
+static void groups_of_a_node_share_one_card(void **state)
+{
+    static const struct {
+        struct plan_group group;
+        double slower;
+    } cases[] = {{{64, 1}, 1.0}, {{32, 2}, 4.0}, {{16, 4}, 4.0}, {{16, 8}, 1.0}};
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "gpt2");
+    struct plan_context context;
+
+    (void)state;
+    setting.network = 12.5e9;
+    context = plan_context_of(&setting, &one_device);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double none = plan_collective_seconds(&context, PLAN_ALL_REDUCE, 0.0, cases[i].group);
+        double all = plan_collective_seconds(&context, PLAN_ALL_REDUCE, 8e9, cases[i].group);
+        double by_one;
+
+        setting.crosses_by_one_card = true;
+        by_one = plan_collective_seconds(&context, PLAN_ALL_REDUCE, 8e9, cases[i].group);
+        setting.crosses_by_one_card = false;
+        assert_true(fabs((by_one - none) / (all - none) / cases[i].slower - 1.0) < 1e-9);
+    }
+    setting.crosses_by_one_card = true;
+    setting.network = 25e9;
+    context = plan_context_of(&setting, &one_device);
+    assert_true(plan_collective_seconds(&context, PLAN_ALL_REDUCE, 8e9, cases[1].group) <
+                plan_collective_seconds(&context, PLAN_ALL_REDUCE, 8e9, cases[3].group));
+}
+
 /* Eight copies of a token for two nodes go to the other one once; without that, or with one copy,
  * half of all bytes do. Another micro-batch's work hides most of it. */
 static void an_exchange_sends_copies_once(void **state)
@@ -550,6 +583,7 @@ int main(void)
         cmocka_unit_test(interleaved_sends_hide),
         cmocka_unit_test(measured_links_go_before),
         cmocka_unit_test(a_ring_moves_its_volume),
+        cmocka_unit_test(groups_of_a_node_share_one_card),
         cmocka_unit_test(an_exchange_sends_copies_once),
         cmocka_unit_test(devices_without_units_have_tiles),
         cmocka_unit_test(whole_waves_lose_little),
