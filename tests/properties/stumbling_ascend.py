@@ -160,6 +160,24 @@ def ascend_tasks_are_launched_with_their_collective(case: Case) -> None:
     same([(row["kind"], row["count"]) for row in copies], [("MEMCPY_ASYNC", 1)])
 
 
+def ascend_arrows_of_old_versions_lead_from_calls(case: Case) -> None:
+    """The number of a task is of a launch that is not recorded; an arrow leads from inside the call around it."""
+    call = {"ph": "X", "name": "aclnnMatMul", "pid": CANN, "tid": 5, "dur": 9}
+    call |= {"ts": "100.000", "args": {"level": "acl", "connection_id": 7}}
+    inner = {**call, "name": "inner", "ts": "101.000", "dur": 1}
+    later = {**call, "name": "later", "ts": "200.000", "dur": 2}
+    python = {"ph": "M", "name": "process_name", "pid": 4, "args": {"name": "Python"}}
+    events = [*npu_meta(), python, call, inner, later]
+    for number, (start, end) in enumerate((("104.000", "120.000"), ("190.000", "210.000")), 8):
+        arrow = {"cat": "HostToDevice", "name": "HostToDevice", "id": f"{number << 32}"}
+        events.append({**arrow, "ph": "s", "pid": CANN, "tid": 5, "ts": start})
+        events.append({**arrow, "ph": "f", "pid": NPU, "tid": 2, "ts": end, "bp": "e"})
+        events.append(npu_task("MatMul", "Other", end, 4.0, number))
+    path = case.folder / "trace_view.json"
+    path.write_text(json.dumps(events))
+    same("device events without a launch call: 1" in case.printed(path), True)
+
+
 def ascend_versions_or_the_schema_are_told(case: Case) -> None:
     told = {"SCHEMA_VERSION": "schema 1.0.0", "cann_version": "CANN 8.1.RC1"}
     for count in (1, 2):

@@ -69,6 +69,31 @@ static uint32_t task_at(const struct trace *trace, uint32_t track, int64_t time_
                    trace->device[i].track == track);
 }
 
+enum { CALLS_BACK_MAX = 64 };
+
+/* The innermost call of a thread that is open at the time: the task's own call is recorded at the
+ * higher levels only. Of so many events before it, not of all where none is open. */
+static uint32_t call_around(const struct trace *trace, const struct track *track, int64_t time_ns)
+{
+    const uint32_t first = track->first_event, end = first + track->event_count;
+    uint32_t behind = LOWER_BOUND(i, first, end, trace->host[i].start_ns <= time_ns);
+
+    for (uint32_t i = behind; i > first && behind - i < CALLS_BACK_MAX; i--)
+        if (trace->host[i - 1].kind == EVENT_RUNTIME_CALL &&
+            event_end_ns(&trace->host[i - 1]) >= time_ns)
+            return i - 1;
+    return NO_EVENT;
+}
+
+static void link_call(struct trace *trace, uint32_t task, uint32_t call)
+{
+    if (call == NO_EVENT || trace->launch[task] != NO_EVENT)
+        return;
+    trace->launch[task] = call;
+    if (trace->read.unlinked_device_events > 0)
+        trace->read.unlinked_device_events--;
+}
+
 /* An arrow links only where both its ends are found: one with a missing end says nothing.
  * O(flows * log events). */
 void ascend_link_flows(struct trace *trace, struct ascend_flow *flows, uint32_t count)
@@ -81,9 +106,11 @@ void ascend_link_flows(struct trace *trace, struct ascend_flow *flows, uint32_t 
     for (uint32_t i = 0; i < count; i++)
         if (!flows[i].is_end)
             /* The last start of an id counts, should one be used again. */
-            (void)hash_map_set(&starts, flows[i].id, i);
+            (void)hash_map_set(&starts, pair_key(flows[i].id, flows[i].is_launch), i);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t start = flows[i].is_end ? hash_map_find(&starts, flows[i].id) : NO_VALUE;
+        uint32_t start =
+            flows[i].is_end ? hash_map_find(&starts, pair_key(flows[i].id, flows[i].is_launch))
+                            : NO_VALUE;
         uint32_t from, to, task, op;
 
         if (start == NO_VALUE)
@@ -93,6 +120,12 @@ void ascend_link_flows(struct trace *trace, struct ascend_flow *flows, uint32_t 
         if (from == NO_VALUE || to == NO_VALUE)
             continue;
         task = task_at(trace, to, flows[i].time_ns);
+        if (flows[i].is_launch) {
+            if (task != NO_EVENT)
+                link_call(trace, task,
+                          call_around(trace, &trace->tracks[from], flows[start].time_ns));
+            continue;
+        }
         op = operator_at(trace, &trace->tracks[from], flows[start].time_ns);
         if (task != NO_EVENT && op != NO_EVENT)
             trace->launch_operator[task] = op;

@@ -361,18 +361,20 @@ static void place_collective(struct ascend_placing *placing)
 }
 
 /* A thread of CANN is one of Python's process, where there is one: the same threads call both. */
+static uint32_t process_of_calls(const struct ascend_names *names, struct trace_builder *builder,
+                                 uint32_t process)
+{
+    return names->python ? string_pool_add(&builder->strings,
+                                           string_pool_text(&names->texts, names->python),
+                                           string_pool_length(&names->texts, names->python))
+                         : process;
+}
+
 static void place_call(struct ascend_placing *placing)
 {
-    struct track_key key = {.process = placing->row->process,
-                            .thread = placing->row->thread,
-                            .device = -1,
-                            .stream = -1};
-    const struct string_pool *texts = &placing->names->texts;
+    struct track_key key = {.thread = placing->row->thread, .device = -1, .stream = -1};
 
-    if (placing->names->python)
-        key.process = string_pool_add(&placing->builder->strings,
-                                      string_pool_text(texts, placing->names->python),
-                                      string_pool_length(texts, placing->names->python));
+    key.process = process_of_calls(placing->names, placing->builder, placing->row->process);
     placing->category = "CANN";
     placing->event.kind = EVENT_RUNTIME_CALL;
     placing->event.correlation = placing->row->connection;
@@ -442,6 +444,10 @@ void ascend_rows_finish(struct ascend_rows *rows, struct trace_builder *builders
             placing.row = &rows[b].rows[i];
             place_row(&placing);
         }
+        for (uint32_t i = 0; i < rows[b].flow_count; i++)
+            if (rows[b].flows[i].is_launch && !rows[b].flows[i].is_end)
+                rows[b].flows[i].process =
+                    process_of_calls(&names, &builders[b], rows[b].flows[i].process);
         ascend_words_clear(&placing.words);
         free(rows[b].rows);
         rows[b].rows = NULL;

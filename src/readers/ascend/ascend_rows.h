@@ -27,11 +27,12 @@ struct ascend_row {
     bool has_args;
 };
 
-/* One end of an arrow from an operator to the task that it put on the device. */
+/* One end of an arrow from an operator, or from a call, to the task that it put on the device. */
 struct ascend_flow {
     uint32_t process;
     uint32_t thread;
     uint32_t id; /* the same at both ends */
+    bool is_launch; /* from a call */
     bool is_end;
     int64_t time_ns;
 };
@@ -70,7 +71,8 @@ void ascend_rows_finish(struct ascend_rows *rows, struct trace_builder *builders
 uint32_t ascend_rows_take_flows(struct ascend_rows *rows, struct trace_builder *builders,
                                 unsigned count, struct ascend_flow **flows);
 
-/* After trace_finish: the tasks that flows lead to are of the operators that they come from. */
+/* After trace_finish: the tasks that flows lead to are of the operators that they come from; and
+ * were launched by the calls, where nothing else tells that. */
 void ascend_link_flows(struct trace *trace, struct ascend_flow *flows, uint32_t count);
 
 #endif

@@ -69,6 +69,7 @@ struct category_memo {
     uint8_t kind;         /* enum event_kind */
     bool is_ours;         /* what `flopledger export chrome` added: nothing that was recorded */
     bool is_flow;         /* of Ascend: an arrow from an operator to a task */
+    bool is_launch_flow;  /* likewise from a call */
     bool is_used;
 };
 

@@ -200,6 +200,7 @@ static struct category_memo look_up_category(struct torch_store *store,
             store->builder->facts.platform = (uint8_t)platform;
     }
     memo.is_flow = event->has & HAS_CATEGORY && slice_is(&event->category, "async_npu");
+    memo.is_launch_flow = event->has & HAS_CATEGORY && slice_is(&event->category, "HostToDevice");
     memo.is_ours = event->has & HAS_CATEGORY && slice_is(&event->category, OWN_CATEGORY);
     return memo;
 }
@@ -548,12 +549,13 @@ static void store_row(struct torch_store *store, const struct torch_event *text)
 }
 
 /* Ids stay texts: they are only compared, and a number of JSON need not hold them exactly. */
-static void store_flow(struct torch_store *store, const struct torch_event *text)
+static void store_flow(struct torch_store *store, const struct torch_event *text, bool is_launch)
 {
     const struct ascend_flow flow = {
         .process = field_string(store, text, HAS_PID, &text->pid),
         .thread = field_string(store, text, HAS_TID, &text->tid),
         .id = field_string(store, text, HAS_ID, &text->id),
+        .is_launch = is_launch,
         .is_end = text->phase == 'f',
         .time_ns = text->start_ns,
     };
@@ -676,8 +678,8 @@ void torch_store_event(struct torch_store *store, const struct torch_event *text
         builder->read.missing_times++;
     else if (is_timed)
         store_half(store, text, category);
-    else if (category->is_flow && has_start && text->has & HAS_ID)
-        store_flow(store, text);
+    else if ((category->is_flow || category->is_launch_flow) && has_start && text->has & HAS_ID)
+        store_flow(store, text, category->is_launch_flow);
     else if (store->keeps_memory && is_torch_memory_event(text))
         store_memory(store, text);
     if (has_start && phase != 'M' && phase != 'X')
