@@ -32,6 +32,12 @@ static const char a_pickle[] =
     "a pickle of Python; a memory snapshot is for 'flopledger memory', else name the trace that "
     "export_chrome_trace wrote";
 
+static const char rocprofv3_table[] =
+    "a table of rocprofv3, which is not read; record with --output-format json or rocpd";
+
+static const char torch_npu_table[] =
+    "a table of torch_npu, which is not read; name trace_view.json or the database beside it";
+
 /* By the bytes with which other files begin that are taken for traces, each with what to do:
  * unpack it, or give it to another command. */
 static const struct look looks[] = {
@@ -54,6 +60,12 @@ static const struct look looks[] = {
          "ELF",
          0, "a program; name the trace that export_chrome_trace wrote"),
     LOOK("%PDF", 0, "a PDF document; name the trace that export_chrome_trace wrote"),
+    LOOK("\"Kind\",\"Agent_Id\"", 0, rocprofv3_table),
+    LOOK("\"Correlation_Id\",\"Dispatch_Id\"", 0, rocprofv3_table),
+    LOOK("\"Domain\",\"Function\"", 0, rocprofv3_table),
+    LOOK("\"Kind\",\"Direction\"", 0, rocprofv3_table),
+    LOOK("Step Id,", 0, torch_npu_table),
+    LOOK("Device_id,", 0, torch_npu_table),
     LOOK("version https://git-lfs", 0,
          "a pointer of Git LFS and not the file itself; fetch it: git lfs pull"),
 };

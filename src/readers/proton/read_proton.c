@@ -32,12 +32,27 @@ bool looks_like_proton(const char *head, size_t length)
            memmem(head, length, "\"frame\"", 7) && !memmem(head, length, "\"ph\"", 4);
 }
 
+/* A metric by its name, or by the one that Triton of 2024 had for it. */
+static const struct json_node *proton_metric(const struct json_node *metrics, const char *key)
+{
+    static const char *const older[][2] = {{"count", "Count"},
+                                           {"time (ns)", "Time (ns)"},
+                                           {"device_id", "DeviceId"},
+                                           {"device_type", "DeviceType"}};
+    const struct json_node *node = json_member(metrics, key);
+
+    for (size_t i = 0; !node && i < sizeof older / sizeof *older; i++)
+        if (strcmp(key, older[i][0]) == 0)
+            return json_member(metrics, older[i][1]);
+    return node;
+}
+
 /* A value that is no number, below zero or beyond what can be summed is counted and left out;
  * one that lacks counts as zero. */
 static double proton_number(struct call_sums *sums, const struct json_node *metrics,
                             const char *key)
 {
-    const struct json_node *node = json_member(metrics, key);
+    const struct json_node *node = proton_metric(metrics, key);
     double number;
 
     if (!node)
@@ -119,8 +134,9 @@ static void add_to_scope(struct call_sum *scope, const struct call_sum *sum)
 /* Metrics of a node that no sum is made of, by their names. */
 static void note_unused(struct call_sums *sums, const struct json_node *metrics)
 {
-    static const char *const used[] = {"count",   "time (ns)", "bytes",       "device_id", "flops8",
-                                       "flops16", "flops32",   "device_type", "flops64",   "flops"};
+    static const char *const used[] = {
+        "count",   "time (ns)", "bytes", "device_id", "flops8",    "flops16",  "flops32",
+        "flops64", "flops",     "Count", "Time (ns)", "device_type", "DeviceId", "DeviceType"};
 
     for (const struct json_node *metric = metrics ? metrics->first : NULL; metric;
          metric = metric->next) {
@@ -141,7 +157,8 @@ static struct call_sum own_sum(struct proton_reading *reading, const struct json
                                                  "flops"};
     struct call_sums *sums = reading->sums;
     const struct json_node *metrics = json_member(node, "metrics");
-    const struct json_node *id = json_member(metrics, "device_id");
+    const struct json_node *id = proton_metric(metrics, "device_id");
+    const struct json_node *kind = proton_metric(metrics, "device_type");
     struct call_sum sum = {
         .name = kept_text(sums, json_text_of(json_member(node, "frame"), "name", "(no name)")),
         .device = SIZE_MAX,
@@ -153,7 +170,8 @@ static struct call_sum own_sum(struct proton_reading *reading, const struct json
     for (int width = 0; width < SUM_WIDTHS; width++)
         sum.flops[width] = proton_number(sums, metrics, keys[width]);
     if (id && id->text && sum.time_ns > 0) {
-        sum.device = proton_device_of(sums, json_text_of(metrics, "device_type", ""), id->text);
+        sum.device = proton_device_of(sums, kind && kind->kind == JSON_STRING ? kind->text : "",
+                                      id->text);
         sums->devices[sum.device].time_ns += sum.time_ns;
     }
     sum.is_kernel = sum.time_ns > 0;
