@@ -108,9 +108,9 @@ void ascend_link_flows(struct trace *trace, struct ascend_flow *flows, uint32_t 
             /* The last start of an id counts, should one be used again. */
             (void)hash_map_set(&starts, pair_key(flows[i].id, flows[i].is_launch), i);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t start =
-            flows[i].is_end ? hash_map_find(&starts, pair_key(flows[i].id, flows[i].is_launch))
-                            : NO_VALUE;
+        uint32_t start = flows[i].is_end
+                             ? hash_map_find(&starts, pair_key(flows[i].id, flows[i].is_launch))
+                             : NO_VALUE;
         uint32_t from, to, task, op;
 
         if (start == NO_VALUE)

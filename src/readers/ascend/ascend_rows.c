@@ -364,10 +364,10 @@ static void place_collective(struct ascend_placing *placing)
 static uint32_t process_of_calls(const struct ascend_names *names, struct trace_builder *builder,
                                  uint32_t process)
 {
-    return names->python ? string_pool_add(&builder->strings,
-                                           string_pool_text(&names->texts, names->python),
-                                           string_pool_length(&names->texts, names->python))
-                         : process;
+    return names->python
+               ? string_pool_add(&builder->strings, string_pool_text(&names->texts, names->python),
+                                 string_pool_length(&names->texts, names->python))
+               : process;
 }
 
 static void place_call(struct ascend_placing *placing)

@@ -31,7 +31,7 @@ struct ascend_row {
 struct ascend_flow {
     uint32_t process;
     uint32_t thread;
-    uint32_t id; /* the same at both ends */
+    uint32_t id;    /* the same at both ends */
     bool is_launch; /* from a call */
     bool is_end;
     int64_t time_ns;

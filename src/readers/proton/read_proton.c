@@ -135,7 +135,7 @@ static void add_to_scope(struct call_sum *scope, const struct call_sum *sum)
 static void note_unused(struct call_sums *sums, const struct json_node *metrics)
 {
     static const char *const used[] = {
-        "count",   "time (ns)", "bytes", "device_id", "flops8",    "flops16",  "flops32",
+        "count",   "time (ns)", "bytes", "device_id", "flops8",      "flops16",  "flops32",
         "flops64", "flops",     "Count", "Time (ns)", "device_type", "DeviceId", "DeviceType"};
 
     for (const struct json_node *metric = metrics ? metrics->first : NULL; metric;
@@ -170,8 +170,8 @@ static struct call_sum own_sum(struct proton_reading *reading, const struct json
     for (int width = 0; width < SUM_WIDTHS; width++)
         sum.flops[width] = proton_number(sums, metrics, keys[width]);
     if (id && id->text && sum.time_ns > 0) {
-        sum.device = proton_device_of(sums, kind && kind->kind == JSON_STRING ? kind->text : "",
-                                      id->text);
+        sum.device =
+            proton_device_of(sums, kind && kind->kind == JSON_STRING ? kind->text : "", id->text);
         sums->devices[sum.device].time_ns += sum.time_ns;
     }
     sum.is_kernel = sum.time_ns > 0;

@@ -71,3 +71,17 @@ enum platform torch_profiler_category_platform(const char *category, size_t leng
             return starts[i].platform;
     return PLATFORM_CUDA;
 }
+
+const char *torch_profiler_copy_name(const struct json_slice *direction)
+{
+    static const char *const names[][2] = {
+        {"HOST_TO_DEVICE", "Memcpy HtoD (Host -> Device)"},
+        {"DEVICE_TO_HOST", "Memcpy DtoH (Device -> Host)"},
+        {"DEVICE_TO_DEVICE", "Memcpy DtoD (Device -> Device)"},
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (slice_is(direction, names[i][0]))
+            return names[i][1];
+    return NULL;
+}

@@ -28,6 +28,9 @@ enum event_kind torch_profiler_category_kind(const char *category, size_t length
 /* Whose software writes this `cat`; PLATFORM_CUDA where others do, too. */
 enum platform torch_profiler_category_platform(const char *category, size_t length);
 
+/* What other devices' recorders call a copy of that direction of MTIA's; NULL: not known. */
+const char *torch_profiler_copy_name(const struct json_slice *direction);
+
 /* ---- turns the text of events into events of a trace_builder ---- */
 
 /* Takes the text of events in place of the builder. The text is gone when it returns. */

@@ -416,22 +416,16 @@ static uint8_t kind_by_name(struct torch_store *store, uint8_t kind, uint8_t fac
     return kind;
 }
 
-/* A copy of MTIA: its direction in the words of torch.profiler's other devices, and its size. */
 static void read_dma(struct torch_store *store, const struct torch_event *text,
                      struct found_event *event)
 {
-    static const char *const names[][2] = {
-        {"HOST_TO_DEVICE", "Memcpy HtoD (Host -> Device)"},
-        {"DEVICE_TO_HOST", "Memcpy DtoH (Device -> Host)"},
-        {"DEVICE_TO_DEVICE", "Memcpy DtoD (Device -> Device)"},
-    };
     const struct json_slice *direction = &text->texts[ARG_DIRECTION - ARG_INPUT_DIMS];
+    const char *name =
+        event_has_arg(text, ARG_DIRECTION) ? torch_profiler_copy_name(direction) : NULL;
     struct event_detail detail = event_detail_none();
 
-    for (size_t i = 0; i < sizeof names / sizeof *names && event_has_arg(text, ARG_DIRECTION); i++)
-        if (slice_is(direction, names[i][0]))
-            event->name =
-                string_pool_add(&store->builder->strings, names[i][1], strlen(names[i][1]));
+    if (name)
+        event->name = string_pool_add(&store->builder->strings, name, strlen(name));
     detail.bytes = number_or(text, ARG_SIZE, -1);
     if (detail.bytes >= 0 && !store->layouts.unasked_args)
         event->detail = trace_builder_detail(store->builder, &detail);
