@@ -33,26 +33,18 @@ bool looks_like_proton(const char *head, size_t length)
 }
 
 /* A metric by its name, or by the one that Triton of 2024 had for it. */
-static const struct json_node *proton_metric(const struct json_node *metrics, const char *key)
+static const struct json_node *proton_metric(const struct json_node *metrics, const char *key,
+                                             const char *older)
 {
-    static const char *const older[][2] = {{"count", "Count"},
-                                           {"time (ns)", "Time (ns)"},
-                                           {"device_id", "DeviceId"},
-                                           {"device_type", "DeviceType"}};
     const struct json_node *node = json_member(metrics, key);
 
-    for (size_t i = 0; !node && i < sizeof older / sizeof *older; i++)
-        if (strcmp(key, older[i][0]) == 0)
-            return json_member(metrics, older[i][1]);
-    return node;
+    return node ? node : json_member(metrics, older);
 }
 
 /* A value that is no number, below zero or beyond what can be summed is counted and left out;
  * one that lacks counts as zero. */
-static double proton_number(struct call_sums *sums, const struct json_node *metrics,
-                            const char *key)
+static double number_of_node(struct call_sums *sums, const struct json_node *node)
 {
-    const struct json_node *node = proton_metric(metrics, key);
     double number;
 
     if (!node)
@@ -62,6 +54,12 @@ static double proton_number(struct call_sums *sums, const struct json_node *metr
         return number;
     sums->not_read++;
     return 0;
+}
+
+static double proton_number(struct call_sums *sums, const struct json_node *metrics,
+                            const char *key)
+{
+    return number_of_node(sums, json_member(metrics, key));
 }
 
 static const char *kept_text(struct call_sums *sums, const char *text)
@@ -135,8 +133,8 @@ static void add_to_scope(struct call_sum *scope, const struct call_sum *sum)
 static void note_unused(struct call_sums *sums, const struct json_node *metrics)
 {
     static const char *const used[] = {
-        "count",   "time (ns)", "bytes", "device_id", "flops8",      "flops16",  "flops32",
-        "flops64", "flops",     "Count", "Time (ns)", "device_type", "DeviceId", "DeviceType"};
+        "count",       "time (ns)", "bytes", "device_id", "flops8", "flops16",  "flops32",
+        "device_type", "flops64",   "flops", "Time (ns)", "Count",  "DeviceId", "DeviceType"};
 
     for (const struct json_node *metric = metrics ? metrics->first : NULL; metric;
          metric = metric->next) {
@@ -157,13 +155,13 @@ static struct call_sum own_sum(struct proton_reading *reading, const struct json
                                                  "flops"};
     struct call_sums *sums = reading->sums;
     const struct json_node *metrics = json_member(node, "metrics");
-    const struct json_node *id = proton_metric(metrics, "device_id");
-    const struct json_node *kind = proton_metric(metrics, "device_type");
+    const struct json_node *id = proton_metric(metrics, "device_id", "DeviceId");
+    const struct json_node *kind = proton_metric(metrics, "device_type", "DeviceType");
     struct call_sum sum = {
         .name = kept_text(sums, json_text_of(json_member(node, "frame"), "name", "(no name)")),
         .device = SIZE_MAX,
-        .launches = proton_number(sums, metrics, "count"),
-        .time_ns = proton_number(sums, metrics, "time (ns)"),
+        .launches = number_of_node(sums, proton_metric(metrics, "count", "Count")),
+        .time_ns = number_of_node(sums, proton_metric(metrics, "time (ns)", "Time (ns)")),
         .bytes = proton_number(sums, metrics, "bytes"),
     };
 
