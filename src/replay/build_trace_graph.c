@@ -266,7 +266,7 @@ static void measure_ends(struct graph_building *building)
 
 static uint32_t *no_events(size_t count)
 {
-    uint32_t *events = require_memory(malloc((count + 1) * sizeof *events));
+    uint32_t *events = large_array_in_memory((count + 1) * sizeof *events);
 
     memset(events, 0xff, (count + 1) * sizeof *events);
     return events;
@@ -318,8 +318,7 @@ static void begin_building(struct graph_building *building)
     building->out->task_of_event = no_events(trace->device_count);
     building->place = no_events(trace->device_count);
     building->cut_of_event = no_events(trace->device_count);
-    building->needs =
-        require_memory(calloc(trace->device_count + (size_t)1, sizeof *building->needs));
+    building->needs = large_array_new((trace->device_count + (size_t)1) * sizeof *building->needs);
     host_activity_init(&building->activity, trace);
     for (uint32_t i = 0; i < ledger->step_count; i++)
         if (ledger->steps[i].window.name)
@@ -341,11 +340,11 @@ static void end_building(struct graph_building *building)
         free(building->streams[i].events);
     free(building->streams);
     free(building->is_chosen);
-    free(building->place);
-    free(building->needs);
-    free(building->cut_of_event);
-    free(building->task_of_cut);
-    free(building->delay_of_cut);
+    large_array_free(building->place);
+    large_array_free(building->needs);
+    large_array_free(building->cut_of_event);
+    large_array_free(building->task_of_cut);
+    large_array_free(building->delay_of_cut);
     host_cuts_clear(&building->cuts);
     marked_time_clear(&building->recomputing);
     host_activity_clear(&building->activity);
@@ -413,6 +412,8 @@ void trace_graph_build(struct trace_graph *graph, const struct recorded_steps *s
     link_waiting_calls(&building);
     measure_ends(&building);
     end_building(&building);
+    if (graph->tasks)
+        large_array_trim(graph->tasks, graph->graph.task_count * sizeof *graph->tasks);
     graph->is_circular = !task_graph_finish(&graph->graph, &stuck);
     lay_out_terms(graph);
 }
@@ -420,11 +421,11 @@ void trace_graph_build(struct trace_graph *graph, const struct recorded_steps *s
 void trace_graph_clear(struct trace_graph *graph)
 {
     task_graph_clear(&graph->graph);
-    free(graph->tasks);
+    large_array_free(graph->tasks);
     large_array_free(graph->floors_ns);
     large_array_free(graph->data_ns);
     large_array_free(graph->recompute_ns);
     free(graph->measured);
-    free(graph->task_of_event);
+    large_array_free(graph->task_of_event);
     *graph = (struct trace_graph){0};
 }

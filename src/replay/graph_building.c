@@ -359,7 +359,7 @@ uint32_t add_task(struct graph_building *building, enum trace_task_kind kind, in
     struct trace_graph *out = building->out;
     uint32_t task = task_graph_add(&out->graph);
 
-    ARRAY_RESERVE(out->tasks, out->task_capacity, task + (size_t)1);
+    LARGE_ARRAY_RESERVE(out->tasks, task + (size_t)1);
     out->tasks[task] = (struct trace_task){
         .duration_ns = later_of(duration_ns, 0), .whose = NO_EVENT, .kind = (uint8_t)kind};
     return task;

@@ -81,7 +81,6 @@ struct trace_graph {
     const struct ledger *ledger; /* not owned */
     struct task_graph graph;
     struct trace_task *tasks; /* [graph.task_count] */
-    size_t task_capacity;
     /* Of the tasks, and 0 of nearly all: large arrays whose pages are touched where they are not.
      * trace_task_time reads them while the graph is made; then all have [graph.task_count], or are
      * NULL: 0 of all (see trace_term_ns). */

@@ -1,5 +1,5 @@
 /* The order of events in a trace: by time, and where times are equal by what the events say. */
-#include "base/core/invariant.h"
+#include "base/core/large_array.h"
 #include "base/core/large_sort.h"
 #include "base/core/radix_sort.h"
 #include "trace/trace_builder.h"
@@ -179,8 +179,8 @@ static unsigned event_order_bits_of(uint64_t value)
 static void sort_by_keys(struct event *events, size_t count, struct ordering *order)
 {
     unsigned index_bits = event_order_bits_of(count - 1);
-    uint64_t *keys = require_memory(malloc(count * sizeof *keys));
-    uint64_t *scratch = require_memory(malloc(count * sizeof *scratch));
+    uint64_t *keys = large_array_in_memory(count * sizeof *keys);
+    uint64_t *scratch = large_array_in_memory(count * sizeof *scratch);
     int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
     unsigned range_bits, lost_bits;
     uint64_t *sorted;
@@ -208,8 +208,8 @@ static void sort_by_keys(struct event *events, size_t count, struct ordering *or
         i = end;
     }
     permute(events, sorted, count, order->index_mask);
-    free(keys);
-    free(scratch);
+    large_array_free(keys);
+    large_array_free(scratch);
 }
 
 /* So few runs that are sorted each are merged: profilers write operators, then calls of the
@@ -230,7 +230,7 @@ static bool events_are_in_order(const struct ordering *order, const struct event
 static void merge_events(struct event *events, size_t left, size_t right,
                          const struct ordering *order)
 {
-    struct event *copy = require_memory(malloc(right * sizeof *copy));
+    struct event *copy = large_array_in_memory(right * sizeof *copy);
     const struct event *first = events + left, *second = copy + right;
     struct event *to = events + left + right;
 
@@ -238,7 +238,7 @@ static void merge_events(struct event *events, size_t left, size_t right,
     while (first > events && second > copy)
         *--to = events_are_in_order(order, first - 1, second - 1) ? *--second : *--first;
     memcpy(events, copy, (size_t)(second - copy) * sizeof *copy);
-    free(copy);
+    large_array_free(copy);
 }
 
 /* Pairs of neighbors until one run is left: the order of equal keys stays, as with any merge

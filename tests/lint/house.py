@@ -40,7 +40,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "binary searches by hand outside base/": (0, 0),
     "abort() outside base/": (0, 0),
     "function names defined more than once": (9, 20),
-    "headers with one user beside their own .c": (17, 20),
+    "headers with one user beside their own .c": (18, 20),
     "comment lines in .c, %": (8, 8),
     ".c files in src": (562, 400),
     "lines of .c in src": (146300, 82000),

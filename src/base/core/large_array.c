@@ -4,10 +4,10 @@
 
 #include "base/core/invariant.h"
 #include "base/core/memory_limit.h"
+#include "base/core/spare_pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -41,9 +41,6 @@ static const size_t mebibyte = (size_t)1 << 20;
  * 4 KiB. */
 static const size_t large_page_bytes = (size_t)2 << 20;
 
-/* Of those IN_MEMORY. */
-static atomic_size_t bytes_in_memory;
-
 /* Of what the process may take, texts and what the analyses make need a little always and the half
  * of the rest at most. */
 static size_t memory_allowed(void)
@@ -70,8 +67,11 @@ static size_t memory_allowed(void)
 
 static char *map_memory(size_t bytes)
 {
-    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *memory;
 
+    do
+        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    while (memory == MAP_FAILED && spare_pages_release());
     return require_memory(memory == MAP_FAILED ? NULL : memory);
 }
 
@@ -90,13 +90,25 @@ static char *map_large_pages(size_t bytes)
     return memory + in_front;
 }
 
-static struct array_head *new_in_memory(size_t bytes)
-{
-    char *memory = bytes < large_page_bytes ? map_memory(bytes) : map_large_pages(bytes);
-    struct array_head *head = (struct array_head *)(void *)memory;
+/* What an array is for. */
+struct array_use {
+    bool grows;
+    bool is_filled; /* at once: nobody asks what stands there before */
+};
 
+static struct array_head *new_in_memory(size_t bytes, struct array_use use)
+{
+    char *memory = spare_pages_take(bytes, use.grows);
+    struct array_head *head;
+
+    if (memory) {
+        memset(memory, 0, use.is_filled ? HEAD_BYTES : bytes);
+    } else {
+        memory = bytes < large_page_bytes ? map_memory(bytes) : map_large_pages(bytes);
+        spare_pages_count(bytes);
+    }
+    head = (struct array_head *)(void *)memory;
     head->place = IN_MEMORY;
-    atomic_fetch_add(&bytes_in_memory, bytes);
     return head;
 }
 
@@ -222,7 +234,7 @@ static struct array_head *head_of(void *array)
 
 static bool is_over_budget(size_t more_bytes)
 {
-    return atomic_load(&bytes_in_memory) + more_bytes > memory_allowed();
+    return spare_pages_in_use() + more_bytes > memory_allowed();
 }
 
 static size_t whole_pages(size_t bytes)
@@ -247,7 +259,7 @@ static struct array_head *new_array(size_t bytes, bool grows)
         if (bytes >= FILE_BYTES_MIN && is_over_budget(bytes))
             head = new_in_file(&(struct file_array){.bytes = bytes, .grows = grows});
         if (!head)
-            head = new_in_memory(bytes);
+            head = new_in_memory(bytes, (struct array_use){.grows = grows});
     }
     head->bytes = bytes;
     return head;
@@ -268,22 +280,43 @@ size_t large_array_bytes(void *array)
     return array ? head_of(array)->bytes - HEAD_BYTES : 0;
 }
 
-/* Grows where it is, or where the kernel moves its pages to: nothing is copied. NULL where it
- * cannot be so. An array that is over the budget when it grows is copied into a file by the
- * caller. */
-static struct array_head *grow_mapping(struct array_head *head, size_t bytes)
+/* Into spare pages behind it, by little: each of them is memory already, used or not. NULL where
+ * there are none. */
+static struct array_head *grow_into_spare(struct array_head *head, size_t bytes)
 {
     size_t had_bytes = head->bytes;
+    size_t least = whole_pages(had_bytes + had_bytes / 16);
+    char *end = (char *)head + had_bytes;
+
+    if (bytes < least)
+        bytes = least;
+    if (!spare_pages_extend(end, bytes - had_bytes))
+        return NULL;
+    memset(end, 0, bytes - had_bytes);
+    head->bytes = bytes;
+    return head;
+}
+
+/* Grows where it is, or where the kernel moves its pages to: nothing is copied. NULL where it
+ * cannot be so. An array that is over the budget when it grows is copied into a file by the
+ * caller. `needed`: less than `bytes`. */
+static struct array_head *grow_mapping(struct array_head *head, size_t needed, size_t bytes)
+{
+    size_t had_bytes = head->bytes;
+    struct array_head *grown;
     void *memory;
 
     if (head->place == IN_FILE)
         return head->file < 0 ? NULL : grow_file(head, bytes);
     if (head->place != IN_MEMORY || (bytes >= FILE_BYTES_MIN && is_over_budget(bytes - had_bytes)))
         return NULL;
+    grown = grow_into_spare(head, needed);
+    if (grown)
+        return grown;
     memory = mremap(head, had_bytes, bytes, MREMAP_MAYMOVE);
     if (memory == MAP_FAILED)
         return NULL;
-    atomic_fetch_add(&bytes_in_memory, bytes - had_bytes);
+    spare_pages_count(bytes - had_bytes);
     head = memory;
     head->bytes = bytes;
     return head;
@@ -300,13 +333,14 @@ void *large_array_grown(void *array, size_t bytes)
     if (array && bytes <= had_bytes)
         return array;
     require_invariant(bytes <= SIZE_MAX / 8, "that an array fits into memory");
-    if (bytes < wanted)
-        bytes = wanted;
+    if (wanted < bytes)
+        wanted = bytes;
     if (array)
-        grown = grow_mapping(head_of(array), whole_pages(bytes + HEAD_BYTES));
+        grown = grow_mapping(head_of(array), whole_pages(bytes + HEAD_BYTES),
+                             whole_pages(wanted + HEAD_BYTES));
     if (grown)
         return large_array_of(grown);
-    grown = new_array(bytes < 1024 ? 1024 : bytes, true);
+    grown = new_array(wanted < 1024 ? 1024 : wanted, true);
     if (array)
         memcpy(large_array_of(grown), array, had_bytes);
     large_array_free(array);
@@ -317,10 +351,29 @@ void *large_array_in_memory(size_t bytes)
 {
     struct array_head *head;
 
-    bytes = whole_pages(bytes + HEAD_BYTES);
-    head = new_in_memory(bytes);
+    require_invariant(bytes <= SIZE_MAX / 4, "that an array fits into memory");
+    bytes += HEAD_BYTES;
+    if (bytes <= HEAP_BYTES_MAX) {
+        head = require_memory(malloc(bytes));
+        head->place = IN_HEAP;
+    } else {
+        bytes = whole_pages(bytes);
+        head = new_in_memory(bytes, (struct array_use){.is_filled = true});
+    }
     head->bytes = bytes;
     return large_array_of(head);
+}
+
+/* Whole pages only. */
+void large_array_trim(void *array, size_t bytes)
+{
+    struct array_head *head = head_of(array);
+    size_t kept_bytes = whole_pages(bytes + HEAD_BYTES);
+
+    if (head->place != IN_MEMORY || kept_bytes >= head->bytes)
+        return;
+    spare_pages_keep((char *)head + kept_bytes, head->bytes - kept_bytes);
+    head->bytes = kept_bytes;
 }
 
 /* For arrays that are not used for a while: those in memory go to a file if the budget is used
@@ -353,9 +406,11 @@ void large_array_free(void *array)
         free(head);
         return;
     }
-    if (head->place == IN_MEMORY)
-        atomic_fetch_sub(&bytes_in_memory, head->bytes);
-    else if (head->file >= 0)
+    if (head->place == IN_MEMORY) {
+        spare_pages_keep((char *)head, head->bytes);
+        return;
+    }
+    if (head->file >= 0)
         close(head->file);
     munmap(head, head->bytes);
 }

@@ -14,8 +14,8 @@
 #define LARGE_ARRAY_MEMORY_VARIABLE "FLOPLEDGER_MEMORY_MIB"
 enum { LARGE_ARRAY_MEMORY_MIB = 192 };
 
-/* Zeroed, aligned to 16 bytes, and given back to the system at once when freed. Aborts when memory
- * ends. May be called by several threads. */
+/* Zeroed, aligned to 16 bytes, and when freed given to the next one or back to the system. Aborts
+ * when memory ends. May be called by several threads. */
 void *large_array_new(size_t bytes);
 
 /* The array with room for `bytes` at least and for some more, moved if need be: what it held is
@@ -25,8 +25,11 @@ void *large_array_grown(void *array, size_t bytes);
 /* For how much there is room: at least for what was asked for. 0 for NULL. */
 size_t large_array_bytes(void *array);
 
-/* One that is filled at once, of 64 KiB at least: in memory whatever else is there. */
+/* One that is filled at once, and holds anything before: in memory whatever else is there. */
 void *large_array_in_memory(size_t bytes);
+
+/* Gives back what lies behind its first `bytes`, which are all that is used from now on. */
+void large_array_trim(void *array, size_t bytes);
 
 /* Its content is written to a file where there is more in memory than may be: for what was filled
  * in memory. Returns where it now is. */

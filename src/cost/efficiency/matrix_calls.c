@@ -440,6 +440,7 @@ void find_matrix_calls(struct matrix_calls *calls, const struct trace *trace,
         add_products(&search);
     else
         matrix_calls_add_kernels(&search);
+    large_array_trim(calls->pieces, calls->piece_count * sizeof *calls->pieces);
     cost_calls(&search);
     large_array_free(search.call_of);
     free(search.units);

@@ -1,0 +1,147 @@
+/* Pages of freed arrays: who gets them finds what is promised, and the kernel is asked for less. */
+#include "base/core/large_array.h"
+#include "base/core/spare_pages.h"
+#include "base/core/worker_threads.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+enum { ARRAYS = 12, TURNS = 3000, THREADS = 4 };
+
+/* An array, what was written to it, and how much of it must be zero. */
+struct held {
+    unsigned char *array;
+    size_t bytes;
+    unsigned char mark;
+};
+
+static uint32_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (uint32_t)(*state >> 33);
+}
+
+static size_t count_other(const unsigned char *array, size_t from, size_t to, unsigned char mark)
+{
+    size_t others = 0;
+
+    for (size_t i = from; i < to; i++)
+        others += array[i] != mark;
+    return others;
+}
+
+/* Makes one, lets it grow, shortens it or frees it. Returns how many bytes were not as promised. */
+static size_t take_turn(struct held *held, uint64_t *state)
+{
+    size_t bytes = (size_t)1 << (next_random(state) % 22);
+    size_t had = held->bytes, wrong = 0;
+
+    switch (held->array ? next_random(state) % 3 : 3) {
+    case 0:
+        large_array_free(held->array);
+        *held = (struct held){.array = NULL};
+        return 0;
+    case 1:
+        large_array_trim(held->array, had / 2);
+        held->bytes = had / 2;
+        return count_other(held->array, 0, had / 2, held->mark);
+    case 2:
+        if (bytes <= large_array_bytes(held->array))
+            return count_other(held->array, 0, had, held->mark);
+        held->array = large_array_grown(held->array, bytes);
+        wrong = count_other(held->array, 0, had, held->mark);
+        break;
+    default:
+        held->array = large_array_new(bytes);
+        wrong = count_other(held->array, 0, bytes, 0);
+        held->mark = (unsigned char)(next_random(state) | 1);
+    }
+    held->bytes = bytes;
+    memset(held->array, held->mark, bytes);
+    return wrong;
+}
+
+static void use_arrays(void *argument, size_t index)
+{
+    size_t *wrong = argument;
+    struct held held[ARRAYS] = {{.array = NULL}};
+    uint64_t state = index + 1;
+
+    for (int turn = 0; turn < TURNS / THREADS; turn++)
+        wrong[index] += take_turn(&held[next_random(&state) % ARRAYS], &state);
+    for (int i = 0; i < ARRAYS; i++)
+        large_array_free(held[i].array);
+}
+
+static void arrays_hold_what_is_theirs(void **state)
+{
+    size_t wrong[THREADS] = {0};
+
+    (void)state;
+    run_side_by_side(THREADS, THREADS, use_arrays, wrong);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(wrong[i], 0);
+    assert_int_equal(spare_pages_in_use(), 0);
+}
+
+static void what_was_freed_is_used_again(void **state)
+{
+    const size_t bytes = (size_t)1 << 20;
+    struct rusage before, after;
+
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__)
+    skip();
+#endif
+    assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
+    for (int i = 0; i < 50; i++) {
+        char *array = large_array_in_memory(bytes);
+
+        memset(array, 1, bytes);
+        large_array_free(array);
+    }
+    assert_int_equal(getrusage(RUSAGE_SELF, &after), 0);
+    assert_true(after.ru_minflt - before.ru_minflt < 2 * (long)(bytes / 4096));
+}
+
+static void growing_takes_the_pages_behind(void **state)
+{
+    const size_t page = 4096;
+    char *pages, *again;
+
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__)
+    skip();
+#endif
+    large_array_free(large_array_in_memory((size_t)4 << 20));
+    pages = spare_pages_take(16 * page, true);
+    assert_non_null(pages);
+    assert_true(spare_pages_extend(pages + 16 * page, page));
+    assert_false(spare_pages_extend(pages, page));
+    spare_pages_keep(pages, 17 * page);
+    again = spare_pages_take(17 * page, true);
+    assert_ptr_equal(again, pages); /* one row again with those behind it */
+    spare_pages_keep(again, 17 * page);
+    assert_true(spare_pages_release());
+    assert_false(spare_pages_release());
+    assert_null(spare_pages_take(page, false));
+    assert_int_equal(spare_pages_in_use(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arrays_hold_what_is_theirs),
+        cmocka_unit_test(what_was_freed_is_used_again),
+        cmocka_unit_test(growing_takes_the_pages_behind),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
