@@ -42,9 +42,11 @@ def save(profiler: Any) -> None:
         data = trace.read_bytes()
     with open(FOLDER / "trace.json.gz", "wb") as file:
         file.write(gzip.compress(data, 9, mtime=0))
-    averages = {"torch": torch.__version__, "by_name": table(profiler, False)}
-    averages["by_shape"] = table(profiler, True)
-    (FOLDER / "key_averages.json").write_text(json.dumps(averages, indent=0) + "\n")
+    tables = {"by_name": table(profiler, False), "by_shape": table(profiler, True)}
+    parts = [f'"torch": {json.dumps(torch.__version__)}']
+    for name, rows in tables.items():
+        parts.append(f'"{name}": [\n' + ",\n".join(map(json.dumps, rows)) + "\n]")
+    (FOLDER / "key_averages.json").write_text("{\n" + ",\n".join(parts) + "\n}\n")
 
 
 def main() -> None:
