@@ -328,7 +328,7 @@ GROUPS = [
     lint(
         "tidy",
         "clang-tidy",
-        "tests/lint/check_analyzers.py clang-tidy build/test-clang",
+        "tests/lint/check_analyzers.py clang-tidy build/test-clang [--long]",
         after="clang",
         alone=True,
     ),
