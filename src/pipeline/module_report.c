@@ -76,9 +76,7 @@ static void add_fact(struct results *results, struct section *section, const cha
                      const char *title, int64_t value)
 {
     if (value >= 0)
-        section_add_number(
-            results, section,
-            (struct number){.key = key, .title = title, .value = value_count(value)});
+        section_add_value(results, section, key, title, value_count(value));
 }
 
 /* One part that is not known makes the sum not known: a sum of the others would be taken for

@@ -122,6 +122,13 @@ void section_add_number(struct results *results, struct section *section, struct
     section->numbers[section->number_count++] = number;
 }
 
+void section_add_value(struct results *results, struct section *section, const char *key,
+                       const char *title, struct value value)
+{
+    section_add_number(results, section,
+                       (struct number){.key = key, .title = title, .value = value});
+}
+
 void section_add_finding(struct results *results, struct section *section, struct finding finding)
 {
     section->findings = arena_list_with_room(results->arena, section->findings,

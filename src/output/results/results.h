@@ -161,6 +161,9 @@ void results_take(struct results *results, struct results *from);
 struct section *section_new(struct results *results, const char *key, const char *title,
                             const char *intro);
 void section_add_number(struct results *results, struct section *section, struct number number);
+/* Likewise, one without a remark. */
+void section_add_value(struct results *results, struct section *section, const char *key,
+                       const char *title, struct value value);
 void section_add_finding(struct results *results, struct section *section, struct finding finding);
 /* Findings that are not a matter of time; a warning: something is wrong with the input, or
  * incomplete. `evidence` and `try_this` may be NULL. */

@@ -162,12 +162,10 @@ static struct section *list_collectives(struct results *results, const struct an
     if (groups.count > 0) {
         section = section_new(results, "collectives", "Collectives",
                               chosen_events_text(results, input->ledger));
-        section_add_number(
-            results, section,
-            (struct number){"count", "communication kernels", value_count(groups.all.count), NULL});
-        section_add_number(results, section,
-                           (struct number){"total", "their time, summed",
-                                           value_time_ns(groups.all.total_ns), NULL});
+        section_add_value(results, section, "count", "communication kernels",
+                          value_count(groups.all.count));
+        section_add_value(results, section, "total", "their time, summed",
+                          value_time_ns(groups.all.total_ns));
         collectives_add_table(results, section, input, &groups);
     }
     free(groups.groups);

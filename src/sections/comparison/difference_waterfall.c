@@ -243,34 +243,27 @@ static void difference_waterfall_add_numbers(struct results *results, struct sec
     if (!step)
         return;
     measure = change_measure(step);
-    section_add_number(results, section,
-                       (struct number){"step_time_a", "step time of A",
-                                       mean_as_value(measure, step->mean_a), NULL});
-    section_add_number(results, section,
-                       (struct number){"step_time_b", "step time of B",
-                                       mean_as_value(measure, step->mean_b), NULL});
+    section_add_value(results, section, "step_time_a", "step time of A",
+                      mean_as_value(measure, step->mean_a));
+    section_add_value(results, section, "step_time_b", "step time of B",
+                      mean_as_value(measure, step->mean_b));
     section_add_number(results, section,
                        (struct number){"change", "change",
                                        mean_as_value(measure, step->mean_b - step->mean_a),
                                        change_verdict_text(step->verdict)});
     /* A step of no length would be infinitely fast: no figure is better. */
     if (step->mean_b > 0)
-        section_add_number(results, section,
-                           (struct number){"speedup", "times as fast",
-                                           value_number(step->mean_a / step->mean_b), NULL});
+        section_add_value(results, section, "speedup", "times as fast",
+                          value_number(step->mean_a / step->mean_b));
     if (!step->noise.is_known) {
-        section_add_number(results, section,
-                           (struct number){"p", "chance of noise alone",
-                                           value_not_known("needs two steps or more in both runs"),
-                                           NULL});
+        section_add_value(results, section, "p", "chance of noise alone",
+                          value_not_known("needs two steps or more in both runs"));
         return;
     }
-    section_add_number(results, section,
-                       (struct number){"change_low", "95 % confidence: from",
-                                       mean_as_value(measure, step->noise.low), NULL});
-    section_add_number(results, section,
-                       (struct number){"change_high", "95 % confidence: to",
-                                       mean_as_value(measure, step->noise.high), NULL});
+    section_add_value(results, section, "change_low", "95 % confidence: from",
+                      mean_as_value(measure, step->noise.low));
+    section_add_value(results, section, "change_high", "95 % confidence: to",
+                      mean_as_value(measure, step->noise.high));
     section_add_number(results, section,
                        (struct number){"p", "chance of noise alone",
                                        value_fraction(step->noise.chance),

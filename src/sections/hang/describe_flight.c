@@ -73,19 +73,16 @@ static void add_counts(struct results *results, struct section *section,
                        (struct number){"ranks_without_dump", "ranks without a dump",
                                        value_count((int64_t)silent),
                                        silent ? flight_rank_list(results, ranks, used) : NULL});
-    section_add_number(results, section,
-                       (struct number){"groups", "process groups",
-                                       value_count((int64_t)dumps->group_count), NULL});
+    section_add_value(results, section, "groups", "process groups",
+                      value_count((int64_t)dumps->group_count));
     section_add_number(results, section,
                        (struct number){"calls", "collectives recorded",
                                        value_count((int64_t)view->join->call_count),
                                        "each once for all its ranks"});
-    section_add_number(results, section,
-                       (struct number){"unfinished", "operations that ranks are in",
-                                       value_count((int64_t)view->stalls->count), NULL});
-    section_add_number(results, section,
-                       (struct number){"mismatched_groups", "groups whose ranks differ",
-                                       value_count((int64_t)view->mismatches->count), NULL});
+    section_add_value(results, section, "unfinished", "operations that ranks are in",
+                      value_count((int64_t)view->stalls->count));
+    section_add_value(results, section, "mismatched_groups", "groups whose ranks differ",
+                      value_count((int64_t)view->mismatches->count));
 }
 
 #define CAUSES_COLUMNS(COLUMN)                                                                 \

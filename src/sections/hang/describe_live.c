@@ -433,19 +433,15 @@ static void add_sources(struct live_page *page)
     struct results *results = page->results;
 
     if (job->now)
-        section_add_number(
-            results, page->section,
-            (struct number){"ras", "NCCL's RAS",
-                            value_text(results_format(results, "NCCL %s, asked twice, %.1f s apart",
-                                                      job->now->nccl_version, job->apart_s)),
-                            NULL});
+        section_add_value(results, page->section, "ras", "NCCL's RAS",
+                          value_text(results_format(results, "NCCL %s, asked twice, %.1f s apart",
+                                                    job->now->nccl_version, job->apart_s)));
     else
         /* Why RAS told nothing: it gave no answer, or none that could be read. */
         section_add_note(results, page->section, job->ras_problem, NULL, NULL);
     if (job->capture)
-        section_add_number(results, page->section,
-                           (struct number){"capture", "step records",
-                                           value_text(results_text(results, job->capture)), NULL});
+        section_add_value(results, page->section, "capture", "step records",
+                          value_text(results_text(results, job->capture)));
     else
         section_add_note(results, page->section,
                          "no step records: since when a rank ends no step is not known", NULL,

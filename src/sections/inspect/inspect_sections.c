@@ -32,8 +32,7 @@ struct recorded_time recorded_time_of(const struct trace *trace)
 static void inspect_sections_add_text(struct results *results, struct section *section,
                                       const char *key, const char *title, const char *text)
 {
-    section_add_number(results, section,
-                       (struct number){.key = key, .title = title, .value = value_text(text)});
+    section_add_value(results, section, key, title, value_text(text));
 }
 
 /* A string of the trace as a line of the section. */
@@ -52,13 +51,6 @@ static void inspect_sections_add_facts(struct results *results, struct section *
             inspect_sections_add_text(results, section, facts[i].key, facts[i].title,
                                       results_text(results, trace_text(trace, facts[i].string)));
     }
-}
-
-static void inspect_sections_add_number(struct results *results, struct section *section,
-                                        const char *key, const char *title, struct value value)
-{
-    section_add_number(results, section,
-                       (struct number){.key = key, .title = title, .value = value});
 }
 
 static const char *date_text(struct results *results, int64_t ns)
@@ -91,17 +83,17 @@ static void add_file_numbers(struct results *results, struct section *section,
                                   results_text(results, read->recorder));
     inspect_sections_add_text(results, section, "compression", "compression",
                               results_text(results, read->compression));
-    inspect_sections_add_number(results, section, "file_size", "size of the file",
-                                read->file_bytes < 0 ? value_not_known("it came through a pipe")
-                                                     : value_bytes(read->file_bytes));
-    inspect_sections_add_number(results, section, "text_size", "size of its text",
-                                value_bytes(read->text_bytes));
-    inspect_sections_add_number(results, section, "events", "events", value_count(read->events));
+    section_add_value(results, section, "file_size", "size of the file",
+                      read->file_bytes < 0 ? value_not_known("it came through a pipe")
+                                           : value_bytes(read->file_bytes));
+    section_add_value(results, section, "text_size", "size of its text",
+                      value_bytes(read->text_bytes));
+    section_add_value(results, section, "events", "events", value_count(read->events));
     if (time.end_ns >= time.start_ns) {
         int64_t begin_ns = trace->facts.base_time_ns + time.start_ns;
 
-        inspect_sections_add_number(results, section, "recorded_time", "recorded time",
-                                    value_time_ns(time.end_ns - time.start_ns));
+        section_add_value(results, section, "recorded_time", "recorded time",
+                          value_time_ns(time.end_ns - time.start_ns));
         if (begin_ns >= earliest_date_ns)
             inspect_sections_add_text(results, section, "begins", "begins",
                                       date_text(results, begin_ns));
@@ -123,10 +115,10 @@ static void add_run_facts(struct results *results, struct section *section,
     };
 
     if (run->rank >= 0)
-        inspect_sections_add_number(results, section, "rank", "rank", value_count(run->rank));
+        section_add_value(results, section, "rank", "rank", value_count(run->rank));
     if (run->world_size > 0)
-        inspect_sections_add_number(results, section, "world_size", "ranks in the run",
-                                    value_count(run->world_size));
+        section_add_value(results, section, "world_size", "ranks in the run",
+                          value_count(run->world_size));
     inspect_sections_add_facts(results, section, trace, facts, sizeof facts / sizeof facts[0]);
 }
 

@@ -299,10 +299,8 @@ struct section *describe_gaps(struct results *results, const struct trace *trace
     /* Of all gaps, also of those that the table below cuts off. */
     for (size_t i = 0; i < gaps.count; i++)
         total_ns += gaps.intervals[i].end_ns - gaps.intervals[i].start_ns;
-    section_add_number(results, section,
-                       (struct number){"count", "gaps", value_count((int64_t)gaps.count), NULL});
-    section_add_number(results, section,
-                       (struct number){"total", "total", value_time_ns(total_ns), NULL});
+    section_add_value(results, section, "count", "gaps", value_count((int64_t)gaps.count));
+    section_add_value(results, section, "total", "total", value_time_ns(total_ns));
     if (gaps.count > 0)
         add_gap_rows(results, section, &gaps, time, top);
     large_array_free(recorded.intervals);

@@ -21,13 +21,6 @@ struct diary_sums {
     int64_t lost_ns;
 };
 
-static void add_count(const struct ettr_page *page, struct section *section, const char *key,
-                      const char *title, struct value value)
-{
-    section_add_number(page->results, section,
-                       (struct number){.key = key, .title = title, .value = value});
-}
-
 /* What the diary does not tell of an incident is an empty cell: a diary is written by people,
  * and most entries tell only some of it. */
 static void ettr_diary_fill_row(const struct ettr_page *page, struct value *cells,
@@ -129,14 +122,15 @@ struct section *describe_diary(const struct ettr_page *page)
         section_new(page->results, "job_diary", "Diary",
                     "What people wrote down: dates as written, in whatever zone. It is no log: "
                     "nothing of it is in an account.");
-    add_count(page, section, "entries", "entries with a date",
-              value_count((int64_t)page->job->incident_count));
-    add_count(page, section, "restarts", "of them with the step it went on from",
-              value_count(sums.restarts));
-    add_count(page, section, "runs", "of them with the time a run began", value_count(sums.runs));
-    add_count(page, section, "lost", "said to be lost, total",
-              /* No entry that tells a loss is not a job without one. */
-              sums.losses ? value_time_ns(sums.lost_ns) : value_not_known("no entry says"));
+    section_add_value(page->results, section, "entries", "entries with a date",
+                      value_count((int64_t)page->job->incident_count));
+    section_add_value(page->results, section, "restarts", "of them with the step it went on from",
+                      value_count(sums.restarts));
+    section_add_value(page->results, section, "runs", "of them with the time a run began",
+                      value_count(sums.runs));
+    section_add_value(page->results, section, "lost", "said to be lost, total",
+                      /* No entry that tells a loss is not a job without one. */
+                      sums.losses ? value_time_ns(sums.lost_ns) : value_not_known("no entry says"));
     table = section_add_table(page->results, section, "entries", "Entries", diary_columns,
                               sizeof diary_columns / sizeof *diary_columns);
     for (size_t i = 0; i < page->job->incident_count; i++)

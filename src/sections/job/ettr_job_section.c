@@ -9,13 +9,6 @@
 static const char needs_devices[] = "needs --devices";
 static const char needs_times[] = "needs time stamps in the log";
 
-static void ettr_job_add(const struct ettr_page *page, struct section *section, const char *key,
-                         const char *title, struct value value)
-{
-    section_add_number(page->results, section,
-                       (struct number){.key = key, .title = title, .value = value});
-}
-
 /* Without a zone in the log a time is shown as it was written, and no zone is claimed. */
 static struct value time_value(const struct ettr_page *page, int64_t time_ns)
 {
@@ -212,15 +205,18 @@ static void add_step_counts(const struct ettr_page *page, struct section *sectio
         if (attempt->last_step != JOB_NOT_KNOWN)
             of = attempt->last_step;
     }
-    ettr_job_add(page, section, METRIC_NAMES(JOB_STEPS_MADE), value_count(made));
-    ettr_job_add(page, section, METRIC_NAMES(JOB_STEPS_KEPT), value_count(made - discarded));
+    section_add_value(page->results, section, METRIC_NAMES(JOB_STEPS_MADE), value_count(made));
+    section_add_value(page->results, section, METRIC_NAMES(JOB_STEPS_KEPT),
+                      value_count(made - discarded));
     if (skipped)
-        ettr_job_add(page, section, METRIC_NAMES(JOB_STEPS_SKIPPED), value_count(skipped));
-    ettr_job_add(page, section, METRIC_NAMES(JOB_LAST_STEP),
-                 last == JOB_NOT_KNOWN ? value_not_known("no step was made") : value_count(last));
+        section_add_value(page->results, section, METRIC_NAMES(JOB_STEPS_SKIPPED),
+                          value_count(skipped));
+    section_add_value(page->results, section, METRIC_NAMES(JOB_LAST_STEP),
+                      last == JOB_NOT_KNOWN ? value_not_known("no step was made")
+                                            : value_count(last));
     if (of != JOB_NOT_KNOWN)
-        ettr_job_add(page, section, "planned_steps", "number of the last step planned",
-                     value_count(of));
+        section_add_value(page->results, section, "planned_steps",
+                          "number of the last step planned", value_count(of));
 }
 
 /* A job may go on with other numbers of devices after a failure: then both ends are told. */
@@ -252,12 +248,12 @@ static void add_span_of_time(const struct ettr_page *page, struct section *secti
     int64_t end_ns =
         page->accounts->attempts[last].is_timed ? job->attempts[last].end_ns : JOB_NOT_KNOWN;
 
-    ettr_job_add(page, section, "begins", "begins", time_value(page, start_ns));
-    ettr_job_add(page, section, "ends", "ends", time_value(page, end_ns));
-    ettr_job_add(page, section, METRIC_NAMES(JOB_ELAPSED),
-                 start_ns == JOB_NOT_KNOWN || end_ns == JOB_NOT_KNOWN || end_ns < start_ns
-                     ? value_not_known(needs_times)
-                     : value_time_ns(end_ns - start_ns));
+    section_add_value(page->results, section, "begins", "begins", time_value(page, start_ns));
+    section_add_value(page->results, section, "ends", "ends", time_value(page, end_ns));
+    section_add_value(page->results, section, METRIC_NAMES(JOB_ELAPSED),
+                      start_ns == JOB_NOT_KNOWN || end_ns == JOB_NOT_KNOWN || end_ns < start_ns
+                          ? value_not_known(needs_times)
+                          : value_time_ns(end_ns - start_ns));
 }
 
 /* ETTR as Meta's "Revisiting Reliability" (2024) and MegaScale define it: productive over all
@@ -270,23 +266,27 @@ struct section *describe_job(const struct ettr_page *page)
         "the last end, the share that went into steps that were kept.");
     double kept = share_of_job_account(page->accounts, JOB_KEPT);
 
-    ettr_job_add(page, section, METRIC_NAMES(JOB_ETTR),
-                 page->accounts->is_complete && page->accounts->total_ns > 0
-                     ? value_fraction(kept)
-                     : value_not_known("needs the time of starts, steps and ends in the log"));
+    section_add_value(page->results, section, METRIC_NAMES(JOB_ETTR),
+                      page->accounts->is_complete && page->accounts->total_ns > 0
+                          ? value_fraction(kept)
+                          : value_not_known("needs the time of starts, steps and ends in the log"));
     /* Another name for another figure: a share of the known time is no ETTR. */
     if (!page->accounts->is_complete && page->accounts->total_ns > 0)
-        ettr_job_add(page, section, METRIC_NAMES(JOB_KEPT_OF_KNOWN), value_fraction(kept));
-    ettr_job_add(page, section, "format", "format", value_text(page->reading->formats));
-    ettr_job_add(page, section, "files", "files", value_count((int64_t)page->reading->used_count));
-    ettr_job_add(page, section, METRIC_NAMES(JOB_ATTEMPTS),
-                 value_count((int64_t)page->job->attempt_count));
+        section_add_value(page->results, section, METRIC_NAMES(JOB_KEPT_OF_KNOWN),
+                          value_fraction(kept));
+    section_add_value(page->results, section, "format", "format",
+                      value_text(page->reading->formats));
+    section_add_value(page->results, section, "files", "files",
+                      value_count((int64_t)page->reading->used_count));
+    section_add_value(page->results, section, METRIC_NAMES(JOB_ATTEMPTS),
+                      value_count((int64_t)page->job->attempt_count));
     /* One run is what a log is expected to be of. */
     if (runs_of(page->accounts) > 1)
-        ettr_job_add(page, section, "runs", "runs from the first step, one after another",
-                     value_count(runs_of(page->accounts)));
+        section_add_value(page->results, section, "runs",
+                          "runs from the first step, one after another",
+                          value_count(runs_of(page->accounts)));
     add_step_counts(page, section);
-    ettr_job_add(page, section, METRIC_NAMES(JOB_DEVICES), devices_value(page));
+    section_add_value(page->results, section, METRIC_NAMES(JOB_DEVICES), devices_value(page));
     add_span_of_time(page, section);
     add_accounts(page, section);
     add_largest_loss(page, section);

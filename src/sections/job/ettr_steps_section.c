@@ -12,8 +12,7 @@ enum { DRIFTS_TOLD = 4 };
 static void ettr_steps_add_time(const struct ettr_page *page, struct section *section,
                                 const char *key, const char *title, int64_t ns)
 {
-    section_add_number(page->results, section,
-                       (struct number){.key = key, .title = title, .value = value_time_ns(ns)});
+    section_add_value(page->results, section, key, title, value_time_ns(ns));
 }
 
 /* A number of the section, without its note. */

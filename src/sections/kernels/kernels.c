@@ -239,16 +239,13 @@ static struct section *list_kernels(struct results *results, const struct analys
     if (groups.all.count > 0) {
         section =
             section_new(results, "kernels", "Kernels", chosen_events_text(results, input->ledger));
-        section_add_number(
-            results, section,
-            (struct number){"count", "kernels", value_count(groups.all.count), NULL});
+        section_add_value(results, section, "count", "kernels", value_count(groups.all.count));
         section_add_number(results, section,
                            (struct number){"total", "their time, summed",
                                            value_time_ns(groups.all.total_ns),
                                            "kernels that run at once count each"});
-        section_add_number(results, section,
-                           (struct number){"mean", "mean duration",
-                                           value_time_ns(tally_mean_ns(&groups.all)), NULL});
+        section_add_value(results, section, "mean", "mean duration",
+                          value_time_ns(tally_mean_ns(&groups.all)));
         add_table_by_class(results, section, &groups);
         add_table_by_name(results, section, input, &groups);
     }

@@ -310,13 +310,6 @@ static void launches_clear(struct launch_statistics *statistics)
     free(statistics->is_graph_launch);
 }
 
-static void launches_add_number(struct results *results, struct section *section, const char *key,
-                                const char *title, struct value value)
-{
-    section_add_number(results, section,
-                       (struct number){.key = key, .title = title, .value = value});
-}
-
 /* A mean alone would hide the form: a queue that runs ahead has long delays and loses nothing
  * by them, so median and p90 stand beside it. */
 static void add_delay_numbers(struct results *results, struct section *section,
@@ -331,12 +324,12 @@ static void add_delay_numbers(struct results *results, struct section *section,
                        (struct number){"delay_mean", "launch delay, mean",
                                        value_time_ns(statistics->delay_sum_ns / (int64_t)count),
                                        "from the start of the call to the start of its kernel"});
-    launches_add_number(results, section, "delay_median", "launch delay, median",
-                        value_time_ns(percentile_of(delays, count, 50)));
-    launches_add_number(results, section, "delay_p90", "launch delay, p90",
-                        value_time_ns(percentile_of(delays, count, 90)));
-    launches_add_number(results, section, "delay_max", "launch delay, longest",
-                        value_time_ns(percentile_of(delays, count, 100)));
+    section_add_value(results, section, "delay_median", "launch delay, median",
+                      value_time_ns(percentile_of(delays, count, 50)));
+    section_add_value(results, section, "delay_p90", "launch delay, p90",
+                      value_time_ns(percentile_of(delays, count, 90)));
+    section_add_value(results, section, "delay_max", "launch delay, longest",
+                      value_time_ns(percentile_of(delays, count, 100)));
 }
 
 /* Kernels shorter than the call that launched them show the limit of the host: a device that
@@ -347,16 +340,15 @@ static void add_launch_numbers(struct results *results, struct section *section,
     const struct tally *launches = &statistics->launch_calls;
 
     if (launches->count > 0) {
-        launches_add_number(
+        section_add_value(
             results, section, METRIC_NAMES(LAUNCHES_PER_STEP),
             value_number((double)launches->count / (double)statistics->input->ledger->step_count));
-        launches_add_number(results, section, "call_mean", "duration of a launch call, mean",
-                            value_time_ns(tally_mean_ns(launches)));
+        section_add_value(results, section, "call_mean", "duration of a launch call, mean",
+                          value_time_ns(tally_mean_ns(launches)));
     }
     if (statistics->kernels > 0) {
-        section_add_number(results, section,
-                           (struct number){"short_kernels", "kernels shorter than their call",
-                                           value_count(statistics->short_kernels), NULL});
+        section_add_value(results, section, "short_kernels", "kernels shorter than their call",
+                          value_count(statistics->short_kernels));
         section_add_number(results, section,
                            (struct number){"short_share", "their share",
                                            value_fraction(fraction_of(statistics->short_kernels,
@@ -365,12 +357,12 @@ static void add_launch_numbers(struct results *results, struct section *section,
     }
     /* Told apart, since the launch of a graph is one call for many kernels. */
     if (statistics->graph_launches.count > 0) {
-        launches_add_number(results, section, "graph_launches", "graph launches",
-                            value_count(statistics->graph_launches.count));
-        launches_add_number(results, section, "events_per_graph",
-                            "kernels and copies per graph launch",
-                            value_number((double)statistics->graph_events /
-                                         (double)statistics->graph_launches.count));
+        section_add_value(results, section, "graph_launches", "graph launches",
+                          value_count(statistics->graph_launches.count));
+        section_add_value(results, section, "events_per_graph",
+                          "kernels and copies per graph launch",
+                          value_number((double)statistics->graph_events /
+                                       (double)statistics->graph_launches.count));
     }
 }
 

@@ -523,9 +523,8 @@ static void operators_add_numbers(struct results *results, struct section *secti
                        (struct number){"self_cpu", "their self CPU time, summed",
                                        value_time_ns(groups->self_cpu_ns), "over all threads"});
     if (groups->self_device_ns > 0)
-        section_add_number(results, section,
-                           (struct number){"self_device", "device time they launched",
-                                           value_time_ns(groups->self_device_ns), NULL});
+        section_add_value(results, section, "self_device", "device time they launched",
+                          value_time_ns(groups->self_device_ns));
 }
 
 /* Beside the rows by name: one for each input shape, where the trace has shapes. */

@@ -25,28 +25,21 @@ static void add_place_of_peak(struct results *results, struct section *section,
     const char *op = block ? memory_block_op(run, block) : "";
 
     if (!block || block->start_ns == INT64_MIN) {
-        section_add_number(
-            results, section,
-            (struct number){"peak_phase", "reached", value_text("before the recording"), NULL});
+        section_add_value(results, section, "peak_phase", "reached",
+                          value_text("before the recording"));
         return;
     }
     if (step == NO_EVENT)
-        section_add_number(
-            results, section,
-            (struct number){"peak_step", "in step", value_not_known("needs marks of steps"), NULL});
+        section_add_value(results, section, "peak_step", "in step",
+                          value_not_known("needs marks of steps"));
     else
-        section_add_number(
-            results, section,
-            (struct number){"peak_step", "in step", value_count(run->steps[step].number), NULL});
-    section_add_number(
-        results, section,
-        (struct number){"peak_phase", "in its",
-                        value_text(memory_phase_title((enum memory_phase)block->phase)), NULL});
+        section_add_value(results, section, "peak_step", "in step",
+                          value_count(run->steps[step].number));
+    section_add_value(results, section, "peak_phase", "in its",
+                      value_text(memory_phase_title((enum memory_phase)block->phase)));
     if (step != NO_EVENT)
-        section_add_number(
-            results, section,
-            (struct number){"peak_time", "after the start of the step",
-                            value_time_ns(block->start_ns - run->steps[step].start_ns), NULL});
+        section_add_value(results, section, "peak_time", "after the start of the step",
+                          value_time_ns(block->start_ns - run->steps[step].start_ns));
     section_add_number(
         results, section,
         (struct number){
@@ -115,18 +108,13 @@ static void add_allocator(struct results *results, struct section *section,
     int64_t retries = most_marked(view, allocation_retries);
 
     if (view->device == HOST_MEMORY) {
-        section_add_number(results, section,
-                           (struct number){METRIC_NAMES(MEMORY_RESERVED_PEAK),
-                                           value_not_known("the host's allocator keeps no reserve"),
-                                           NULL});
+        section_add_value(results, section, METRIC_NAMES(MEMORY_RESERVED_PEAK),
+                          value_not_known("the host's allocator keeps no reserve"));
         return;
     }
-    section_add_number(results, section,
-                       (struct number){METRIC_NAMES(MEMORY_RESERVED_PEAK),
-                                       reserved < 0
-                                           ? value_not_known("needs Total Reserved in the trace")
-                                           : value_bytes(reserved),
-                                       NULL});
+    section_add_value(results, section, METRIC_NAMES(MEMORY_RESERVED_PEAK),
+                      reserved < 0 ? value_not_known("needs Total Reserved in the trace")
+                                   : value_bytes(reserved));
     /* Not known is -1; less than what lies in it is a fault of the trace. No negative reserve
      * is shown. */
     if (reserved >= peak_bytes)
@@ -476,20 +464,13 @@ struct section *describe_memory_peak(struct results *results, const struct memor
         (struct number){METRIC_NAMES(MEMORY_PEAK), value_bytes(peak.bytes),
                         results_format(results, "%s bytes", format_count(peak.bytes).text)});
     add_place_of_peak(results, section, view, &peak);
-    section_add_number(
-        results, section,
-        (struct number){
-            "at_start", "alive at the start",
-            value_bytes(
-                memory_alive(run, view->device,
-                             run->blocks.moment_count ? run->blocks.moments[0].change_count : 0)
-                    .total),
-            NULL});
-    section_add_number(
-        results, section,
-        (struct number){
-            "at_end", "alive at the end",
-            value_bytes(memory_alive(run, view->device, run->blocks.change_count).total), NULL});
+    section_add_value(
+        results, section, "at_start", "alive at the start",
+        value_bytes(memory_alive(run, view->device,
+                                 run->blocks.moment_count ? run->blocks.moments[0].change_count : 0)
+                        .total));
+    section_add_value(results, section, "at_end", "alive at the end",
+                      value_bytes(memory_alive(run, view->device, run->blocks.change_count).total));
     add_allocator(results, section, view, peak.bytes);
     add_named_share(results, section, view);
     memory_sections_add_kinds(results, section, view, &peak);

@@ -38,10 +38,8 @@ static void add_answers(struct results *results, struct section *section,
     int64_t usable = usable_bytes(view);
     struct forecast_peak doubled = memory_replay_peak(replay, forecast, 2 * forecast->samples, -1);
 
-    section_add_number(results, section,
-                       (struct number){.key = "samples",
-                                       .title = "samples of a micro-batch, recorded",
-                                       .value = value_count(forecast->samples)});
+    section_add_value(results, section, "samples", "samples of a micro-batch, recorded",
+                      value_count(forecast->samples));
     section_add_number(results, section,
                        (struct number){.key = "peak_doubled",
                                        .title = "peak with twice as many",
@@ -52,10 +50,8 @@ static void add_answers(struct results *results, struct section *section,
     /* Without a budget there is still a forecast, which needs no limit. */
     if (view->budget_bytes <= 0)
         return;
-    section_add_number(results, section,
-                       (struct number){.key = "budget",
-                                       .title = "memory to fit into",
-                                       .value = value_bytes(view->budget_bytes)});
+    section_add_value(results, section, "budget", "memory to fit into",
+                      value_bytes(view->budget_bytes));
     /* Both are told: who checks the answer starts from the budget. */
     if (usable != view->budget_bytes)
         section_add_number(results, section,
@@ -65,11 +61,8 @@ static void add_answers(struct results *results, struct section *section,
                                            .note =
                                                "without what is outside of PyTorch, and with the "
                                                "allocator's reserve, both as recorded"});
-    section_add_number(
-        results, section,
-        (struct number){.key = "most_samples",
-                        .title = "largest micro-batch that fits",
-                        .value = memory_fit_answer(memory_most_samples(replay, forecast, usable))});
+    section_add_value(results, section, "most_samples", "largest micro-batch that fits",
+                      memory_fit_answer(memory_most_samples(replay, forecast, usable)));
     section_add_number(
         results, section,
         (struct number){
@@ -204,14 +197,11 @@ struct section *describe_memory_fit(struct results *results, const struct memory
     SCOPED(what_ifs) ways = {0};
 
     if (view->samples <= 0 || view->memory.run->side->mark_count == 0) {
-        section_add_number(
-            results, section,
-            (struct number){.key = "most_samples",
-                            .title = "largest micro-batch that fits",
-                            .value = value_not_known(
-                                view->samples <= 0
-                                    ? "needs the samples of a micro-batch: give --batch"
-                                    : "needs the recorder's marks: 'flopledger run --memory'")});
+        section_add_value(
+            results, section, "most_samples", "largest micro-batch that fits",
+            value_not_known(view->samples <= 0
+                                ? "needs the samples of a micro-batch: give --batch"
+                                : "needs the recorder's marks: 'flopledger run --memory'"));
         return section;
     }
     memory_forecast_init(&forecast, view->memory.run, view->memory.device, view->samples,

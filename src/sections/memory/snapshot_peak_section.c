@@ -161,10 +161,7 @@ static void add_by_owner(struct results *results, struct section *section,
         add_share_table(results, section, view, &modules, &shares);
         memory_shares_clear(&shares);
     } else {
-        section_add_number(results, section,
-                           (struct number){.key = "modules",
-                                           .title = "modules",
-                                           .value = value_not_known(needs_tags)});
+        section_add_value(results, section, "modules", "modules", value_not_known(needs_tags));
     }
     if (view->owners->has_phases) {
         struct memory_shares shares = {0};
@@ -427,9 +424,7 @@ struct section *describe_snapshot_peak(struct results *results, const struct sna
                    : "The snapshot holds no history: what follows is the moment it was taken.");
     struct memory_shares shares = shares_by_place(view, replay->peak_moment);
 
-    section_add_number(
-        results, section,
-        (struct number){.key = "device", .title = "device", .value = value_count(replay->device)});
+    section_add_value(results, section, "device", "device", value_count(replay->device));
     section_add_number(
         results, section,
         (struct number){

@@ -172,12 +172,9 @@ struct section *describe_snapshot_growth(struct results *results, const struct s
         results, "snapshot_growth", "Growth",
         "The least that each line of code held in each quarter of the trace: what rises was not "
         "given back.");
-    section_add_number(
-        results, section,
-        (struct number){.key = "growth",
-                        .title = "allocated, end less begin",
-                        .value = value_bytes(view->replay->live_bytes[view->replay->event_count] -
-                                             view->replay->base_bytes)});
+    section_add_value(results, section, "growth", "allocated, end less begin",
+                      value_bytes(view->replay->live_bytes[view->replay->event_count] -
+                                  view->replay->base_bytes));
     add_growth_rows(results, section, view, &growth);
     add_leaks(results, section, view, &growth);
     memory_growth_clear(&growth);

@@ -135,9 +135,7 @@ struct section *describe_convention_rules(struct results *results)
         section_new(results, "convention_rules", "What each of them counts", NULL);
 
     for (size_t i = 0; i < count; i++)
-        section_add_number(results, section,
-                           (struct number){.key = conventions[i].key,
-                                           .title = conventions[i].title,
-                                           .value = value_text(conventions[i].rule)});
+        section_add_value(results, section, conventions[i].key, conventions[i].title,
+                          value_text(conventions[i].rule));
     return section;
 }

@@ -39,9 +39,7 @@ static struct section *conventions_not_known(struct results *results, const char
 {
     struct section *section = section_new(results, "conventions", "Conventions", NULL);
 
-    section_add_number(
-        results, section,
-        (struct number){.key = "mfu", .title = "MFU", .value = value_not_known(needs)});
+    section_add_value(results, section, "mfu", "MFU", value_not_known(needs));
     return section;
 }
 
@@ -59,16 +57,11 @@ static void add_chosen(struct results *results, struct section *section,
                         .title = results_format(results, "MFU by %s", convention->title),
                         .value = convention_utilisation(run, flops),
                         .note = convention->rule});
-    section_add_number(results, section,
-                       (struct number){.key = "flops_per_token",
-                                       .title = "FLOPs of a token",
-                                       .value = flops < 0.0
-                                                    ? value_not_known(why_convention_does_not_fit)
-                                                    : value_flops(flops)});
-    section_add_number(results, section,
-                       (struct number){.key = "sequence",
-                                       .title = "tokens of a sample",
-                                       .value = value_count(run->setting.sequence)});
+    section_add_value(results, section, "flops_per_token", "FLOPs of a token",
+                      flops < 0.0 ? value_not_known(why_convention_does_not_fit)
+                                  : value_flops(flops));
+    section_add_value(results, section, "sequence", "tokens of a sample",
+                      value_count(run->setting.sequence));
 }
 
 /* The sizes and the ops should tell of one model. A factor of two: conventions and ops that are

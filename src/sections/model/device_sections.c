@@ -25,13 +25,6 @@ static struct value peak_value(const struct device_peak *device, enum peak_type 
     return value_not_known(why_no_peak);
 }
 
-static void device_sections_add(struct results *results, struct section *section, const char *key,
-                                const char *title, struct value value)
-{
-    section_add_number(results, section,
-                       (struct number){.key = key, .title = title, .value = value});
-}
-
 #define PEAKS_COLUMNS(COLUMN)                                                              \
     COLUMN("type", "type", UNIT_TEXT, 0, BAR_NONE, value_text(peak_type_name(type)))       \
     COLUMN("peak", "TFLOP/s, dense", UNIT_NUMBER, 0, BAR_NONE, peak_value(device, type))   \
@@ -64,27 +57,26 @@ struct section *describe_device_peak(struct results *results, const struct devic
 {
     struct section *section = section_new(results, "device", "Device", NULL);
 
-    device_sections_add(results, section, "name", "device", value_text(device->name));
-    device_sections_add(results, section, "matched_by", "matched by", value_text(how));
-    device_sections_add(results, section, "architecture", "architecture",
-                        value_text(device->architecture));
-    device_sections_add(results, section, "one_is", "one device is", value_text(device->one_is));
-    device_sections_add(results, section, "memory", "memory",
-                        figure((double)device->memory_bytes, value_bytes(device->memory_bytes)));
-    device_sections_add(results, section, "memory_bandwidth", "memory bandwidth",
-                        figure(device->memory_bytes_per_second,
-                               value_bytes_per_second(device->memory_bytes_per_second)));
-    device_sections_add(results, section, "link_bandwidth", "links to other devices, one way",
-                        figure(device->link_bytes_per_second,
-                               value_bytes_per_second(device->link_bytes_per_second)));
-    device_sections_add(results, section, "multiprocessors", "multiprocessors",
-                        figure(device->multiprocessors, value_count(device->multiprocessors)));
-    device_sections_add(results, section, "clock", "clock of the peaks, MHz",
-                        figure(device->clock_hz, value_number(device->clock_hz / 1e6)));
-    device_sections_add(results, section, "source", "source", value_text(device->source));
+    section_add_value(results, section, "name", "device", value_text(device->name));
+    section_add_value(results, section, "matched_by", "matched by", value_text(how));
+    section_add_value(results, section, "architecture", "architecture",
+                      value_text(device->architecture));
+    section_add_value(results, section, "one_is", "one device is", value_text(device->one_is));
+    section_add_value(results, section, "memory", "memory",
+                      figure((double)device->memory_bytes, value_bytes(device->memory_bytes)));
+    section_add_value(results, section, "memory_bandwidth", "memory bandwidth",
+                      figure(device->memory_bytes_per_second,
+                             value_bytes_per_second(device->memory_bytes_per_second)));
+    section_add_value(results, section, "link_bandwidth", "links to other devices, one way",
+                      figure(device->link_bytes_per_second,
+                             value_bytes_per_second(device->link_bytes_per_second)));
+    section_add_value(results, section, "multiprocessors", "multiprocessors",
+                      figure(device->multiprocessors, value_count(device->multiprocessors)));
+    section_add_value(results, section, "clock", "clock of the peaks, MHz",
+                      figure(device->clock_hz, value_number(device->clock_hz / 1e6)));
+    section_add_value(results, section, "source", "source", value_text(device->source));
     if (device->conflict)
-        device_sections_add(results, section, "conflicts", "conflicts",
-                            value_text(device->conflict));
+        section_add_value(results, section, "conflicts", "conflicts", value_text(device->conflict));
     add_peaks(results, section, device);
     return section;
 }
@@ -190,31 +182,31 @@ struct section *describe_measured_rates(struct results *results, const struct me
         "machine that does nothing else.");
     struct table *table;
 
-    device_sections_add(results, section, "name", "device",
-                        value_text(results_text(results, rates->device)));
+    section_add_value(results, section, "name", "device",
+                      value_text(results_text(results, rates->device)));
     if (rates->threads > 0)
-        device_sections_add(results, section, "threads", "threads", value_count(rates->threads));
+        section_add_value(results, section, "threads", "threads", value_count(rates->threads));
     for (int i = 0; i < PEAK_TYPE_COUNT; i++)
         if (rates->peaks[i] > 0)
-            device_sections_add(
+            section_add_value(
                 results, section,
                 results_format(results, "peak_%s", peak_type_name((enum peak_type)i)),
                 results_format(results, "peak, %s", peak_type_name((enum peak_type)i)),
                 value_flops_per_second(rates->peaks[i]));
-    device_sections_add(results, section, "memory_bandwidth", "memory bandwidth, read and written",
-                        figure(rates->memory_bytes_per_second,
-                               value_bytes_per_second(rates->memory_bytes_per_second)));
+    section_add_value(results, section, "memory_bandwidth", "memory bandwidth, read and written",
+                      figure(rates->memory_bytes_per_second,
+                             value_bytes_per_second(rates->memory_bytes_per_second)));
     if (rates->reduced_devices > 0) {
-        device_sections_add(results, section, "all_reduce_devices", "devices that reduced together",
-                            value_count(rates->reduced_devices));
-        device_sections_add(results, section, "all_reduce_bandwidth",
-                            "sent by each in the largest all-reduce",
-                            value_bytes_per_second(rates->reduced_bytes_per_second));
-        device_sections_add(results, section, "all_reduce_latency", "of the smallest all-reduce",
-                            value_time_ns((int64_t)(rates->reduced_seconds * 1e9)));
+        section_add_value(results, section, "all_reduce_devices", "devices that reduced together",
+                          value_count(rates->reduced_devices));
+        section_add_value(results, section, "all_reduce_bandwidth",
+                          "sent by each in the largest all-reduce",
+                          value_bytes_per_second(rates->reduced_bytes_per_second));
+        section_add_value(results, section, "all_reduce_latency", "of the smallest all-reduce",
+                          value_time_ns((int64_t)(rates->reduced_seconds * 1e9)));
     }
-    device_sections_add(results, section, "file", "written to",
-                        value_text(results_text(results, rates->path)));
+    section_add_value(results, section, "file", "written to",
+                      value_text(results_text(results, rates->path)));
     table = section_add_table(results, section, "matmuls", "Matmuls, [m, k] by [k, n]",
                               COLUMNS_OF(MATMULS_COLUMNS));
     for (size_t i = 0; i < rates->count; i++) {

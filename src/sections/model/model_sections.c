@@ -10,13 +10,6 @@
 static const char needs_step_time[] = "needs --step-time";
 static const char needs_peak[] = "needs --device NAME or --peak";
 
-static void model_add(struct results *results, struct section *section, const char *key,
-                      const char *title, struct value value)
-{
-    section_add_number(results, section,
-                       (struct number){.key = key, .title = title, .value = value});
-}
-
 static void add_with_note(struct results *results, struct section *section, struct number number)
 {
     section_add_number(results, section, number);
@@ -80,15 +73,16 @@ static void model_add_parts(struct results *results, struct section *section,
 static void add_sizes(struct results *results, struct section *section,
                       const struct architecture *architecture)
 {
-    model_add(results, section, "model_type", "model type", value_text(architecture->model_type));
+    section_add_value(results, section, "model_type", "model type",
+                      value_text(architecture->model_type));
     if (architecture->note)
-        model_add(results, section, "note", "note", value_text(architecture->note));
+        section_add_value(results, section, "note", "note", value_text(architecture->note));
     if (architecture->has_defaults)
-        model_add(results, section, "defaults", "left out of the file",
-                  value_text("taken from the defaults of its class in transformers"));
-    model_add(results, section, "layers", "layers", value_count(architecture->layers));
-    model_add(results, section, "hidden_size", "hidden size",
-              value_count(architecture->hidden_size));
+        section_add_value(results, section, "defaults", "left out of the file",
+                          value_text("taken from the defaults of its class in transformers"));
+    section_add_value(results, section, "layers", "layers", value_count(architecture->layers));
+    section_add_value(results, section, "hidden_size", "hidden size",
+                      value_count(architecture->hidden_size));
 }
 
 /* A backward is two products for each one forward, hence the 3.0. Layers for predicting
@@ -100,11 +94,12 @@ struct section *describe_model_parts(struct results *results, const struct model
     struct section *section = section_new(results, "model", "Model", NULL);
 
     add_sizes(results, section, architecture);
-    model_add(results, section, "sequence", "tokens of a sample",
-              value_count(run->setting.sequence));
-    model_add(results, section, "parameters", "parameters", value_count(cost.total.parameters));
-    model_add(results, section, "active_parameters", "that a token meets",
-              value_count(cost.total.active_parameters));
+    section_add_value(results, section, "sequence", "tokens of a sample",
+                      value_count(run->setting.sequence));
+    section_add_value(results, section, "parameters", "parameters",
+                      value_count(cost.total.parameters));
+    section_add_value(results, section, "active_parameters", "that a token meets",
+                      value_count(cost.total.active_parameters));
     add_with_note(results, section,
                   (struct number){.key = "embedding_parameters",
                                   .title = "in the table of tokens",
@@ -117,8 +112,8 @@ struct section *describe_model_parts(struct results *results, const struct model
                                   .title = "FLOPs of a token",
                                   .value = value_flops(3.0 * cost.total.forward_flops),
                                   .note = "forward and backward, behind the mask"});
-    model_add(results, section, "forward_flops", "of those, forward",
-              value_flops(cost.total.forward_flops));
+    section_add_value(results, section, "forward_flops", "of those, forward",
+                      value_flops(cost.total.forward_flops));
     add_with_note(results, section,
                   (struct number){.key = "hardware_flops",
                                   .title = "computed by the device",
@@ -130,8 +125,8 @@ struct section *describe_model_parts(struct results *results, const struct model
                                       .title = "MTP layers, parameters",
                                       .value = value_count(cost.prediction.parameters),
                                       .note = "in none of the other figures"});
-        model_add(results, section, "prediction_flops", "MTP layers, FLOPs of a token",
-                  value_flops(3.0 * cost.prediction.forward_flops));
+        section_add_value(results, section, "prediction_flops", "MTP layers, FLOPs of a token",
+                          value_flops(3.0 * cost.prediction.forward_flops));
     }
     model_add_parts(results, section, &cost);
     return section;
@@ -163,11 +158,12 @@ static void model_add_rates(struct results *results, struct section *section,
     double hardware = hardware_flops(&run->architecture, run->setting);
     bool has_time = run->step_time_ns > 0;
 
-    model_add(results, section, "step_flops", "FLOPs of a step",
-              value_flops(exact * as_counted.tokens));
-    model_add(results, section, "devices", "devices", value_count(run->devices));
-    model_add(results, section, "step_time", "step time",
-              has_time ? value_time_ns(run->step_time_ns) : value_not_known(needs_step_time));
+    section_add_value(results, section, "step_flops", "FLOPs of a step",
+                      value_flops(exact * as_counted.tokens));
+    section_add_value(results, section, "devices", "devices", value_count(run->devices));
+    section_add_value(results, section, "step_time", "step time",
+                      has_time ? value_time_ns(run->step_time_ns)
+                               : value_not_known(needs_step_time));
     add_with_note(results, section,
                   (struct number){.key = "peak",
                                   .title = "peak of a device",
@@ -176,16 +172,16 @@ static void model_add_rates(struct results *results, struct section *section,
                                   .note = run->peak > 0.0 ? run->peak_source : NULL});
     if (!has_time)
         return;
-    model_add(results, section, "tokens_per_second", "tokens a second",
-              value_number(as_counted.tokens / as_counted.seconds));
-    model_add(results, section, "samples_per_second", "samples a second",
-              value_number((double)run->batch / as_counted.seconds));
-    model_add(results, section, "flops_per_second", "achieved by a device",
-              value_flops_per_second(convention_rate(&as_counted, exact)));
-    model_add(results, section, "mfu", "MFU, exact behind the mask",
-              convention_utilisation(&as_counted, exact));
-    model_add(results, section, "hfu", "HFU, estimated",
-              convention_utilisation(&as_counted, hardware));
+    section_add_value(results, section, "tokens_per_second", "tokens a second",
+                      value_number(as_counted.tokens / as_counted.seconds));
+    section_add_value(results, section, "samples_per_second", "samples a second",
+                      value_number((double)run->batch / as_counted.seconds));
+    section_add_value(results, section, "flops_per_second", "achieved by a device",
+                      value_flops_per_second(convention_rate(&as_counted, exact)));
+    section_add_value(results, section, "mfu", "MFU, exact behind the mask",
+                      convention_utilisation(&as_counted, exact));
+    section_add_value(results, section, "hfu", "HFU, estimated",
+                      convention_utilisation(&as_counted, hardware));
 }
 
 static void model_warn_of_impossible(struct results *results, struct section *section,
@@ -259,12 +255,12 @@ struct section *describe_model_memory(struct results *results, const struct mode
         "Weights, gradients and optimizer; activations are not known without a recorded run.");
     struct table *table;
 
-    model_add(
+    section_add_value(
         results, section, "layout", "layout",
         value_text(results_format(results, "data %lld, tensor %lld, pipeline %lld, expert %lld",
                                   (long long)run->layout.data, (long long)run->layout.tensor,
                                   (long long)run->layout.pipeline, (long long)run->layout.expert)));
-    model_add(results, section, "rule", "counted as", value_text(rule_of(run->precision)));
+    section_add_value(results, section, "rule", "counted as", value_text(rule_of(run->precision)));
     for (int zero = 0; zero <= 3; zero++) {
         struct model_layout layout = run->layout;
         struct model_memory memory;
@@ -273,8 +269,8 @@ struct section *describe_model_memory(struct results *results, const struct mode
         layout.zero = zero;
         memory = model_memory(&run->architecture, &layout, model_bytes_of(run->precision));
         if (zero == 0) {
-            model_add(results, section, "parameters", "parameters it works on",
-                      value_count(memory.parameters));
+            section_add_value(results, section, "parameters", "parameters it works on",
+                              value_count(memory.parameters));
             table = section_add_table(results, section, "zero", "By what ZeRO or FSDP shards",
                                       COLUMNS_OF(ZERO_COLUMNS));
         }

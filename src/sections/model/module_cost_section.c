@@ -27,8 +27,7 @@ static void module_cost_sections_add_number(struct results *results, struct sect
                                             const char *key, const char *title, struct value value)
 {
     if (value.unit != UNIT_NONE)
-        section_add_number(results, section,
-                           (struct number){.key = key, .title = title, .value = value});
+        section_add_value(results, section, key, title, value);
 }
 
 static void note_last(struct section *section, const char *note)

@@ -19,12 +19,6 @@ static const struct {
     [SCALED_REST] = {"rest", "rest of the step"},
 };
 
-static void scaled_add(struct results *results, struct section *section, const char *key,
-                       const char *title, struct value value)
-{
-    section_add_number(results, section, (struct number){key, title, value, NULL});
-}
-
 static const char *scaled_pass_text(struct results *results, const struct pass_size *pass)
 {
     if (pass->samples <= 0)
@@ -45,29 +39,30 @@ static void scaled_add_changes(struct results *results, struct section *section,
                          : steps->recorded_device ? steps->recorded_device->name
                                                   : "not in the table";
 
-    scaled_add(results, section, "device", "device",
-               value_text(request->device ? request->device->name : device));
+    section_add_value(results, section, "device", "device",
+                      value_text(request->device ? request->device->name : device));
     if (request->device)
-        scaled_add(results, section, "recorded_device", "recorded on", value_text(device));
+        section_add_value(results, section, "recorded_device", "recorded on", value_text(device));
     if (steps->layout.pipeline > 0)
-        scaled_add(results, section, "devices", "devices",
-                   value_count(plan_devices(&steps->layout)));
+        section_add_value(results, section, "devices", "devices",
+                          value_count(plan_devices(&steps->layout)));
     else if (steps->recorded_devices > 0)
-        scaled_add(results, section, "devices", "devices",
-                   value_count(request->devices > 0 ? request->devices : steps->recorded_devices));
+        section_add_value(
+            results, section, "devices", "devices",
+            value_count(request->devices > 0 ? request->devices : steps->recorded_devices));
     if (steps->layout.pipeline > 0)
-        scaled_add(results, section, "layout", "layout",
-                   value_text(results_format(
-                       results,
-                       "tensor %lld, pipeline %lld (virtual %lld), data %lld; "
-                       "micro-batches of a step: %lld",
-                       (long long)steps->layout.tensor, (long long)steps->layout.pipeline,
-                       (long long)steps->layout.chunks, (long long)steps->layout.data,
-                       (long long)steps->layout_passes)));
-    scaled_add(results, section, "pass", "a pass of a device",
-               value_text(scaled_pass_text(results, &steps->change.to)));
-    scaled_add(results, section, "recorded_pass", "as recorded",
-               value_text(scaled_pass_text(results, &steps->change.from)));
+        section_add_value(results, section, "layout", "layout",
+                          value_text(results_format(
+                              results,
+                              "tensor %lld, pipeline %lld (virtual %lld), data %lld; "
+                              "micro-batches of a step: %lld",
+                              (long long)steps->layout.tensor, (long long)steps->layout.pipeline,
+                              (long long)steps->layout.chunks, (long long)steps->layout.data,
+                              (long long)steps->layout_passes)));
+    section_add_value(results, section, "pass", "a pass of a device",
+                      value_text(scaled_pass_text(results, &steps->change.to)));
+    section_add_value(results, section, "recorded_pass", "as recorded",
+                      value_text(scaled_pass_text(results, &steps->change.from)));
 }
 
 static struct value scaled_bound(const struct scaled_steps *steps, double share)
@@ -113,18 +108,20 @@ static struct section *describe_scaled_plan(struct results *results,
         "What is unchanged keeps its measured time; what changes is scaled by its shapes.");
 
     scaled_add_changes(results, section, steps, request);
-    scaled_add(results, section, "step_time", "step time",
-               value_time_ns(llround(steps->planned_ns)));
+    section_add_value(results, section, "step_time", "step time",
+                      value_time_ns(llround(steps->planned_ns)));
     section_add_number(results, section,
                        (struct number){"step_time_low", "at least",
                                        scaled_bound(steps, steps->shortest),
                                        "as recorded steps differ; the plan may be off by more"});
-    scaled_add(results, section, "step_time_high", "at most", scaled_bound(steps, steps->longest));
-    scaled_add(results, section, "recorded_step_time", "recorded step",
-               value_time_ns(llround(steps->recorded_ns)));
+    section_add_value(results, section, "step_time_high", "at most",
+                      scaled_bound(steps, steps->longest));
+    section_add_value(results, section, "recorded_step_time", "recorded step",
+                      value_time_ns(llround(steps->recorded_ns)));
     if (steps->tokens > 0.0 && steps->planned_ns > 0.0)
-        scaled_add(results, section, "tokens_per_second_per_device", "tokens a second, of a device",
-                   value_number(steps->tokens / steps->planned_ns * 1e9));
+        section_add_value(results, section, "tokens_per_second_per_device",
+                          "tokens a second, of a device",
+                          value_number(steps->tokens / steps->planned_ns * 1e9));
     scaled_warn(results, section, steps);
     return section;
 }

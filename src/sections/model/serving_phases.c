@@ -344,10 +344,8 @@ static void add_token_latency(const struct phase_page *page)
                            (struct number){"inter_token_latency", "inter-token latency, median",
                                            value_time_ns(percentile_of(latencies, count, 50)),
                                            "from one step that decodes to the next"});
-        section_add_number(page->results, page->section,
-                           (struct number){"inter_token_latency_max", "longest",
-                                           value_time_ns(percentile_of(latencies, count, 100)),
-                                           NULL});
+        section_add_value(page->results, page->section, "inter_token_latency_max", "longest",
+                          value_time_ns(percentile_of(latencies, count, 100)));
     }
     free(latencies);
 }
@@ -363,11 +361,8 @@ static void add_phase_numbers(const struct phase_page *page)
                            (struct number){"model_type", "model type",
                                            value_text(architecture->model_type),
                                            architecture->note});
-        section_add_number(
-            page->results, page->section,
-            (struct number){"storage", "weights",
-                            value_text(storage_words(page->results, &architecture->storage)),
-                            NULL});
+        section_add_value(page->results, page->section, "storage", "weights",
+                          value_text(storage_words(page->results, &architecture->storage)));
     }
     add_token_latency(page);
 }

@@ -143,11 +143,9 @@ struct section *describe_pipeline_path(struct results *results, struct pipeline_
         results, "pipeline_path", "Critical path",
         "The one chain of operations of each step that decides when it ends, in the replay as "
         "recorded. Slack: how much longer one operation could take and its step would not.");
-    section_add_number(results, section,
-                       (struct number){"path", "longest chain of a step, mean",
-                                       value_time_ns(rounded_mean(
-                                           path.length_ns, (int64_t)simulation->job->step_count)),
-                                       NULL});
+    section_add_value(
+        results, section, "path", "longest chain of a step, mean",
+        value_time_ns(rounded_mean(path.length_ns, (int64_t)simulation->job->step_count)));
     pipeline_path_section_add_kinds(results, section, &path, simulation->job);
     pipeline_path_section_add_workers(results, section, &path, simulation->job, top);
     return section;
@@ -241,22 +239,14 @@ static void add_shape(struct results *results, struct section *section,
 {
     int64_t batches = micro_batches(job);
 
-    section_add_number(results, section,
-                       (struct number){"data_ranks", "data-parallel ranks",
-                                       value_count(job->data_rank_count), NULL});
-    section_add_number(
-        results, section,
-        (struct number){"stages", "pipeline stages", value_count(job->stage_count), NULL});
-    section_add_number(results, section,
-                       (struct number){"chunks", "chunks of the model on a stage",
-                                       value_count(job->chunk_count), NULL});
-    section_add_number(
-        results, section,
-        (struct number){"micro_batches", "micro-batches of a worker in a step",
-                        batches ? value_count(batches) : value_not_known("workers differ"), NULL});
-    section_add_number(
-        results, section,
-        (struct number){"steps", "steps", value_count((int64_t)job->step_count), NULL});
+    section_add_value(results, section, "data_ranks", "data-parallel ranks",
+                      value_count(job->data_rank_count));
+    section_add_value(results, section, "stages", "pipeline stages", value_count(job->stage_count));
+    section_add_value(results, section, "chunks", "chunks of the model on a stage",
+                      value_count(job->chunk_count));
+    section_add_value(results, section, "micro_batches", "micro-batches of a worker in a step",
+                      batches ? value_count(batches) : value_not_known("workers differ"));
+    section_add_value(results, section, "steps", "steps", value_count((int64_t)job->step_count));
 }
 
 /* Usual times are means of a kind; of communication the median, since a recorded transfer may
@@ -269,14 +259,10 @@ static void pipeline_add_times(struct results *results, struct section *section,
     /* The error is told in any case; what was made of a replay that misses so far is not. */
     bool is_known = !pipeline_is_refused(costs);
 
-    section_add_number(results, section,
-                       (struct number){"step_time", "step time, mean",
-                                       value_time_ns(pipeline_whole_ns(costs->recorded.mean_ns)),
-                                       NULL});
-    section_add_number(results, section,
-                       (struct number){"replayed_step_time", "replayed without delays",
-                                       value_time_ns(pipeline_whole_ns(costs->replayed.mean_ns)),
-                                       NULL});
+    section_add_value(results, section, "step_time", "step time, mean",
+                      value_time_ns(pipeline_whole_ns(costs->recorded.mean_ns)));
+    section_add_value(results, section, "replayed_step_time", "replayed without delays",
+                      value_time_ns(pipeline_whole_ns(costs->replayed.mean_ns)));
     section_add_number(results, section,
                        (struct number){"replay_error", "which differs by",
                                        value_fraction(pipeline_replay_error(costs)),
@@ -296,9 +282,8 @@ static void pipeline_add_times(struct results *results, struct section *section,
                        (struct number){"bubble", "bubble of the pipeline",
                                        value_fraction(costs->bubble),
                                        "of the time from first to last compute"});
-    section_add_number(results, section,
-                       (struct number){"usual_bubble", "bubble with usual times",
-                                       value_fraction(costs->usual_bubble), NULL});
+    section_add_value(results, section, "usual_bubble", "bubble with usual times",
+                      value_fraction(costs->usual_bubble));
     section_add_number(results, section,
                        (struct number){"ideal_bubble", "bubble of the schedule",
                                        ideal_bubble(simulation->job),

@@ -224,9 +224,8 @@ static void add_ranks_number(struct results *results, struct section *section,
     section_add_number(results, section,
                        (struct number){"ranks", "ranks", value_count(run->count), note});
     if (run->world_size > 0)
-        section_add_number(
-            results, section,
-            (struct number){"world_size", "ranks in the run", value_count(run->world_size), NULL});
+        section_add_value(results, section, "world_size", "ranks in the run",
+                          value_count(run->world_size));
 }
 
 /* Written as the option takes it, fastest first, so that it can be copied into the next call.
@@ -244,8 +243,7 @@ static void add_layout_number(struct results *results, struct section *section,
         text = results_format(results, "%s%s%s=%d", text, i ? ", " : "", layout_axis_key(axis),
                               run->layout.sizes[axis]);
     }
-    section_add_number(results, section,
-                       (struct number){"layout", "layout, fastest first", value_text(text), NULL});
+    section_add_value(results, section, "layout", "layout, fastest first", value_text(text));
 }
 
 static const char *share_note(struct results *results, int64_t part_ns, int64_t whole_ns)
@@ -283,14 +281,11 @@ static void add_communication_numbers(struct results *results, struct section *s
 
     if (sum.kernel_ns == 0)
         return;
-    section_add_number(results, section,
-                       (struct number){"communication", "communication kernels, all ranks",
-                                       value_time_ns(sum.kernel_ns), NULL});
+    section_add_value(results, section, "communication", "communication kernels, all ranks",
+                      value_time_ns(sum.kernel_ns));
     if (sum.joined_count == 0) {
-        section_add_number(
-            results, section,
-            (struct number){"communication_waiting", "of it waiting for stragglers",
-                            value_not_known("needs the traces of the ranks it talks to"), NULL});
+        section_add_value(results, section, "communication_waiting", "of it waiting for stragglers",
+                          value_not_known("needs the traces of the ranks it talks to"));
         return;
     }
     section_add_number(results, section,
@@ -522,9 +517,8 @@ static struct section *list_runs(struct results *results, const struct all_ranks
     struct ranks_spread none = {
         .slowest = SIZE_MAX, .least_waiting = SIZE_MAX, .straggler = SIZE_MAX};
 
-    section_add_number(
-        results, section,
-        (struct number){"traces", "traces", value_count(run->count + run->double_count), NULL});
+    section_add_value(results, section, "traces", "traces",
+                      value_count(run->count + run->double_count));
     add_ranks_table(results, section, run, &none, top);
     section_add_warning(
         results, section, results_format(results, "not ranks of one run: %s", run->other_runs),

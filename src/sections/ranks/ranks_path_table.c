@@ -148,14 +148,11 @@ void add_ranks_path_table(struct results *results, struct section *section,
     if (path.is_known)
         add_known_path(results, section, run, &path, top);
     else
-        section_add_number(
-            results, section,
-            (struct number){
-                "critical_path", "critical path through the ranks",
-                value_not_known(results_format(
-                    results,
-                    "needs a trace of %s whose replay is within 2 %% of the recording, with "
-                    "at most 100,000 kernels and copies (--steps)",
-                    rank_text(results, run, path.lacking))),
-                NULL});
+        section_add_value(
+            results, section, "critical_path", "critical path through the ranks",
+            value_not_known(results_format(
+                results,
+                "needs a trace of %s whose replay is within 2 %% of the recording, with "
+                "at most 100,000 kernels and copies (--steps)",
+                rank_text(results, run, path.lacking))));
 }

@@ -95,9 +95,8 @@ void add_clock_numbers(struct results *results, struct section *section,
                        (struct number){"host_lead_mean", "host ahead, mean",
                                        value_time_ns(rounded_mean(leads.total_ns, leads.steps)),
                                        "until the last work that a step launched was done"});
-    section_add_number(
-        results, section,
-        (struct number){"host_lead_max", "host ahead, most", value_time_ns(leads.max_ns), NULL});
+    section_add_value(results, section, "host_lead_max", "host ahead, most",
+                      value_time_ns(leads.max_ns));
     /* How much of a step's work ran in its own mark was not measured. */
     if (!clocks->is_known)
         return;
@@ -106,11 +105,8 @@ void add_clock_numbers(struct results *results, struct section *section,
         (struct number){"work_in_marks", "own work in the marks",
                         value_fraction(fraction_of(clocks->in_mark_ns, clocks->launched_ns)),
                         "of the device's time for all steps"});
-    section_add_number(
-        results, section,
-        (struct number){"work_in_windows", "own work in device windows",
-                        value_fraction(fraction_of(clocks->in_window_ns, clocks->launched_ns)),
-                        NULL});
+    section_add_value(results, section, "work_in_windows", "own work in device windows",
+                      value_fraction(fraction_of(clocks->in_window_ns, clocks->launched_ns)));
 }
 
 /* Each clock is judged by its own share of the launched time: what is in the windows, or what

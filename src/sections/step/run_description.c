@@ -401,16 +401,14 @@ static void run_description_add_text(struct results *results, struct section *se
                                      const char *key, const char *title, const char *text)
 {
     if (*text)
-        section_add_number(
-            results, section,
-            (struct number){key, title, value_text(results_text(results, text)), NULL});
+        section_add_value(results, section, key, title, value_text(results_text(results, text)));
 }
 
 static void run_description_add_count(struct results *results, struct section *section,
                                       const char *key, const char *title, int64_t count)
 {
     if (count >= 0)
-        section_add_number(results, section, (struct number){key, title, value_count(count), NULL});
+        section_add_value(results, section, key, title, value_count(count));
 }
 
 /* "2024-04-01 09:50:12 UTC"; empty where the trace's clock does not count from 1970. Traces
@@ -475,9 +473,8 @@ static void add_extent(struct results *results, struct section *section,
     if (range.end_ns > range.start_ns) {
         run_description_add_text(results, section, "start", "recorded",
                                  clock_text(results, trace_unix_ns(trace, range.start_ns)));
-        section_add_number(results, section,
-                           (struct number){"length", "length of the recording",
-                                           value_time_ns(range.end_ns - range.start_ns), NULL});
+        section_add_value(results, section, "length", "length of the recording",
+                          value_time_ns(range.end_ns - range.start_ns));
     }
     run_description_add_count(results, section, "events", "events in the file", trace->read.events);
     run_description_add_count(results, section, "host_events", "on host threads",
