@@ -34,14 +34,6 @@ struct flight_stalls {
 /* `found` must be zeroed. */
 void flight_find_stalls(struct flight_stalls *found, const struct flight_join *join);
 
-/* An empty one at the end; used by flight_find_p2p_stalls. */
-struct flight_stall *flight_stall_add(struct flight_stalls *found, uint32_t group, size_t call);
-void flight_stall_add_missing(struct flight_stall *stall, uint32_t rank, bool has_dump);
-void flight_stall_add_waiting(struct flight_stall *stall, struct flight_member member);
-
-/* Sends and receives that their partner has not called; flight_p2p.c. */
-void flight_find_p2p_stalls(struct flight_stalls *found, const struct flight_join *join);
-
 void flight_stalls_clear(struct flight_stalls *found);
 
 #endif
