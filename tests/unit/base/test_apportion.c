@@ -14,7 +14,6 @@ static void the_largest_remainder_is_rounded_up(void **state)
     const int64_t parts[] = {10, 11, 0, 12}; /* thirds: 3 1/3, 3 2/3, 0, 4; sum 11 */
     int64_t shares[4];
 
-    (void)state;
     apportion(shares, parts, 4, 3, 11);
     assert_int_equal(shares[0], 3);
     assert_int_equal(shares[1], 4);
@@ -27,7 +26,6 @@ static void of_equal_remainders_the_first(void **state)
     const int64_t parts[] = {1, 1, 1};
     int64_t shares[3];
 
-    (void)state;
     apportion(shares, parts, 3, 2, rounded_mean(3, 2)); /* 1.5 rounds to 2 */
     assert_int_equal(shares[0], 1);
     assert_int_equal(shares[1], 1);
@@ -36,7 +34,6 @@ static void of_equal_remainders_the_first(void **state)
 
 static void means_are_rounded_half_up(void **state)
 {
-    (void)state;
     assert_int_equal(rounded_mean(7, 2), 4);
     assert_int_equal(rounded_mean(10, 3), 3);
     assert_int_equal(rounded_mean(11, 3), 4);
@@ -45,7 +42,6 @@ static void means_are_rounded_half_up(void **state)
 
 static void shares_always_add_up(void **state)
 {
-    (void)state;
     srand(3);
     for (unsigned round = 0; round < 2000; round++) {
         int64_t parts[20];
@@ -69,7 +65,6 @@ static void shares_always_add_up(void **state)
 
 static void shares_by_weight_add_up_and_are_near(void **state)
 {
-    (void)state;
     srand(4);
     for (unsigned round = 0; round < 2000; round++) {
         int64_t weights[20], shares[20];
@@ -97,7 +92,6 @@ static void products_beyond_64_bits_are_exact(void **state)
     const int64_t weights[] = {INT64_MAX / 4, INT64_MAX / 4, INT64_MAX / 4 * 2 - 2};
     int64_t shares[3];
 
-    (void)state;
     apportion_by_weight(shares, weights, 3, INT64_MAX - 1);
     assert_true(shares[0] + shares[1] + shares[2] == INT64_MAX - 1);
     assert_true(shares[0] - shares[1] <= 1 && shares[1] - shares[0] <= 1);

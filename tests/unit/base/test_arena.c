@@ -14,7 +14,6 @@ static void memory_is_zeroed_and_aligned(void **state)
 {
     struct arena arena = {0};
 
-    (void)state;
     for (size_t size = 1; size < 200000; size = size * 3 + 1) {
         unsigned char *memory = arena_allocate(&arena, size);
 
@@ -33,7 +32,6 @@ static void pieces_do_not_overlap(void **state)
     struct arena arena = {0};
     char *texts[1000];
 
-    (void)state;
     for (int i = 0; i < 1000; i++) {
         char text[32];
         int length = snprintf(text, sizeof text, "text number %d", i);
@@ -58,7 +56,6 @@ static void given_memory_lives_on(void **state)
     char *given = strdup("given");
     char *first;
 
-    (void)state;
     arena_give(&arena, given);
     first = arena_copy_text(&arena, "first", 5);
     arena_give(&arena, strdup("given, too"));
@@ -75,7 +72,6 @@ static void adopted_memory_lives_on(void **state)
     char *first = arena_copy_text(&arena, "first", 5);
     char *second = arena_copy_text(&other, "second", 6);
 
-    (void)state;
     arena_adopt(&arena, &other);
     assert_null(other.blocks);
     arena_clear(&other);

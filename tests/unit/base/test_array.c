@@ -18,7 +18,6 @@ static void one_by_one_elements_stay_as_they_are(void **state)
     struct pair *pairs = NULL;
     uint32_t count = 0;
 
-    (void)state;
     while (count < 1000)
         ARRAY_ADD(pairs, count, (struct pair){.first = 3 * (int64_t)count, .second = 'x'});
     for (uint32_t i = 0; i < count; i++) {
@@ -34,7 +33,6 @@ static void what_was_taken_back_is_added_again(void **state)
     int *numbers = NULL;
     size_t count = 0;
 
-    (void)state;
     while (count < 33)
         ARRAY_ADD(numbers, count, (int)count);
     for (int turn = 0; turn < 20; turn++) {
@@ -51,7 +49,6 @@ static void what_was_taken_back_is_added_again(void **state)
 
 static void there_is_room_for_one_more_at_each_count(void **state)
 {
-    (void)state;
     assert_int_equal(array_room_of(0), ARRAY_FIRST);
     for (size_t count = 1; count < 5000; count++) {
         size_t room = array_room_of(count);
@@ -67,7 +64,6 @@ static void a_capacity_is_raised_to_what_is_needed(void **state)
     uint32_t capacity = 0;
     int *before;
 
-    (void)state;
     ARRAY_RESERVE(numbers, capacity, 100u);
     assert_true(capacity >= 100);
     numbers[99] = 7;
@@ -85,7 +81,6 @@ static void what_is_new_in_a_large_array_is_zero(void **state)
     struct pair *pairs = NULL;
     size_t count = 0;
 
-    (void)state;
     while (count < 20000)
         LARGE_ARRAY_ADD(pairs, count, (struct pair){.first = (int64_t)count});
     LARGE_ARRAY_RESERVE(pairs, 50000);

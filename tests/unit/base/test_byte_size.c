@@ -20,7 +20,6 @@ static void sizes_are_read(void **state)
                  {"7B", 7},
                  {"0.5TiB", 549755813888}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t bytes = 0;
 
@@ -34,7 +33,6 @@ static void other_texts_are_refused(void **state)
     static const char *const texts[] = {"",      "80",     "GiB",     "-1GB",   "0GB", "nanGB",
                                         "inf B", "1e99TB", "80 GiB!", "80Gib8", "0.1B"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         int64_t bytes = -7;
 

@@ -12,7 +12,6 @@ static void bytes_stand_in_their_order(void **state)
 {
     struct bytes bytes = {0};
 
-    (void)state;
     bytes_add(&bytes, NULL, 0);
     for (int i = 0; i < 3000; i++)
         bytes_add(&bytes, "abc", 3);
@@ -38,7 +37,6 @@ static void numbers_take_the_bytes_they_need(void **state)
         {UINT64_MAX, 10, {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1}},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         struct bytes bytes = {0};
 
@@ -54,7 +52,6 @@ static void small_ones_of_either_sign_stay_short(void **state)
     static const int64_t numbers[] = {0, -1, 1, -2, 63, -64};
     struct bytes bytes = {0};
 
-    (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         bytes_add_zigzag(&bytes, numbers[i]);
     assert_int_equal(bytes.length, 6);
@@ -68,7 +65,6 @@ static void fixed_numbers_begin_with_the_lowest_byte(void **state)
 {
     struct bytes bytes = {0};
 
-    (void)state;
     bytes_add_fixed(&bytes, 0x0102030405060708, 8);
     bytes_add_fixed(&bytes, 0x11223344, 4);
     assert_int_equal(bytes.length, 12);

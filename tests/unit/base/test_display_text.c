@@ -14,14 +14,12 @@ static struct arena arena;
 
 static int clear_arena(void **state)
 {
-    (void)state;
     arena_clear(&arena);
     return 0;
 }
 
 static void controls_are_shown_not_sent(void **state)
 {
-    (void)state;
     assert_string_equal(display_text(&arena, "plain", true), "plain");
     assert_string_equal(display_text(&arena, "\x1b[31mred\a\n\t\x7f", true),
                         "\\x1b[31mred\\x07\\n\\t\\x7f");
@@ -41,7 +39,6 @@ static void controls_are_shown_not_sent(void **state)
 
 static void without_unicode_all_is_ascii(void **state)
 {
-    (void)state;
     assert_string_equal(display_text(&arena, "caf\xC3\xA9 \xFF \xE4\xB8\xAD", false), "caf? ? ?");
     assert_string_equal(display_text(&arena, "1 µs", false), "1 us");
     assert_string_equal(shorten_middle(&arena, "abcdefghij", 6, false), "ab..ij");
@@ -49,7 +46,6 @@ static void without_unicode_all_is_ascii(void **state)
 
 static void columns_are_counted(void **state)
 {
-    (void)state;
     assert_int_equal(display_columns(""), 0);
     assert_int_equal(display_columns("abc"), 3);
     assert_int_equal(display_columns("caf\xC3\xA9"), 4);
@@ -58,7 +54,6 @@ static void columns_are_counted(void **state)
 
 static void the_middle_goes(void **state)
 {
-    (void)state;
     assert_string_equal(shorten_middle(&arena, "abcdef", 6, true), "abcdef");
     assert_string_equal(shorten_middle(&arena, "abcdefghij", 5, true), "ab\xE2\x80\xA6ij");
     assert_string_equal(shorten_middle(&arena, "abcdefghij", 6, true), "abc\xE2\x80\xA6ij");
@@ -82,7 +77,6 @@ static void kernel_names_keep_what_tells(void **state)
         "{lambda()#7}>(at::TensorIteratorBase&, at::native::direct_copy_kernel_cuda("
         "at::TensorIteratorBase&)::{lambda()#3})::{lambda(int)#1}>(int, x)";
 
-    (void)state;
     assert_string_equal(shorten_name(&arena, add, 400, true), add);
     assert_string_equal(
         shorten_name(&arena, add, 80, true),
@@ -109,7 +103,6 @@ static void functions_made_of_others_are_unwrapped(void **state)
         "at::native::BinaryFunctor<x, y> const&)::"
         "{lambda(int)#1}>(int, at::native::gpu_kernel_impl_nocast<z>)";
 
-    (void)state;
     assert_string_equal(shorten_name(&arena, mul, 44, true),
                         "elementwise_kernel<MulFunctor<float>>");
     assert_string_equal(shorten_name(&arena, mul, 30, true), "elementwise_kernel<MulFunctor>");
@@ -140,7 +133,6 @@ static void any_name_fits(void **state)
                                         "BinaryFunctor<a, ",
                                         "a<BinaryFunctor<b, c<d> > >"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         for (int columns = 3; columns < 30; columns++)
             assert_true(display_columns(shorten_name(&arena, names[i], columns, true)) <= columns);
@@ -152,7 +144,6 @@ static void random_names_fit(void **state)
     static const char letters[] = "ab<>(),: {}#1";
     uint32_t random = 12345;
 
-    (void)state;
     for (int i = 0; i < 20000; i++) {
         char name[48];
         size_t length = 0;
@@ -170,7 +161,6 @@ static void a_huge_name_takes_no_time(void **state)
 {
     static char name[1000001];
 
-    (void)state;
     memset(name, '(', sizeof name - 1);
     assert_int_equal(display_columns(shorten_name(&arena, name, 30, true)), 30);
 }

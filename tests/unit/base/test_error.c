@@ -13,7 +13,6 @@ static void a_message_is_set_and_placed(void **state)
 {
     struct error error = {0};
 
-    (void)state;
     assert_false(error_set(&error, ERROR_INPUT, "byte %d: string does not end", 812));
     assert_int_equal(error.class, ERROR_INPUT);
     assert_string_equal(error.message, "byte 812: string does not end");
@@ -27,7 +26,6 @@ static void a_message_that_is_too_long_is_cut(void **state)
     struct error error = {0};
     char text[3 * sizeof error.message];
 
-    (void)state;
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     error_set(&error, ERROR_FAILURE, "%s", text);
@@ -41,7 +39,6 @@ static void a_message_that_is_too_long_is_cut(void **state)
 
 static void no_error_is_wanted(void **state)
 {
-    (void)state;
     assert_false(error_set(NULL, ERROR_USAGE, "nobody hears"));
     assert_false(error_in(NULL, "nowhere"));
 }

@@ -13,7 +13,6 @@
 
 static void digits_are_few(void **state)
 {
-    (void)state;
     assert_string_equal(exact_real(0.1).text, "0.1");
     assert_string_equal(exact_real(-2.0).text, "-2");
     assert_string_equal(exact_real(1e300).text, "1e+300");
@@ -22,7 +21,6 @@ static void digits_are_few(void **state)
 
 static void counts_are_written_as_integers(void **state)
 {
-    (void)state;
     assert_string_equal(exact_real(0.0).text, "0");
     assert_string_equal(exact_real(1e6).text, "1000000");
     assert_string_equal(exact_real(-2.68435456e+09).text, "-2684354560");
@@ -37,7 +35,6 @@ static void the_number_comes_back(void **state)
     static const double numbers[] = {DBL_MAX, DBL_MIN, DBL_TRUE_MIN, 0.1 + 0.2, 123456789.123456789,
                                      -1e-7};
 
-    (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         assert_true(strtod(exact_real(numbers[i]).text, NULL) == numbers[i]);
 }
@@ -59,7 +56,6 @@ static void digits_are_those_of_printf(void **state)
 {
     uint64_t seed = 1;
 
-    (void)state;
     for (int i = 0; i < 20000; i++) {
         char text[64];
 

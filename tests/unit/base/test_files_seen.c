@@ -41,7 +41,6 @@ static void noted_once_and_only_when_asked(void **state)
     SCOPED(files_seen) seen = {.count = 0};
     SCOPED(files_seen) later = {.count = 0};
 
-    (void)state;
     files_seen_note("before");
     files_seen_begin();
     files_seen_note("a");
@@ -63,7 +62,6 @@ static void a_file_just_written_is_not_settled(void **state)
     struct timespec long_ago = {.tv_sec = 1};
     struct path_facts facts;
 
-    (void)state;
     write_text("fresh", "x");
     files_seen_begin();
     files_seen_note("fresh");
@@ -87,7 +85,6 @@ static void contents_differ(void **state)
 {
     struct content_hash nothing = hash_now("file", false), text, names, matches;
 
-    (void)state;
     write_text("file", "text");
     text = hash_now("file", false);
     names = hash_now(".", false);
@@ -109,7 +106,6 @@ static void pieces_count(void **state)
     struct seen_file file = {.path = (char[]){"large"}};
     struct content_hash one, many;
 
-    (void)state;
     write_text("large", "");
     assert_int_equal(truncate("large", bytes), 0);
     assert_true(seen_file_hash(&one, &file, secret, 1));
@@ -128,7 +124,6 @@ static void pieces_count(void **state)
 
 static int enter_folder(void **state)
 {
-    (void)state;
     return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
 }
 
@@ -136,7 +131,6 @@ static int remove_folder(void **state)
 {
     char command[64];
 
-    (void)state;
     (void)snprintf(command, sizeof command, "rm -r %s", folder);
     return chdir("/") == 0 ? system(command) : -1; /* NOLINT(cert-env33-c): a fixed word */
 }

@@ -20,7 +20,6 @@ static char *made_folder(void **state)
     char *folder;
     char *file;
 
-    (void)state;
     assert_non_null(mkdtemp(place));
     folder = path_join(place, "run[1]*");
     for (size_t i = 0; i < 2; i++) {

@@ -12,7 +12,6 @@
 
 static void times_choose_their_unit(void **state)
 {
-    (void)state;
     assert_string_equal(format_time(0).text, "0 µs");
     assert_string_equal(format_time(1).text, "0.001 µs");
     assert_string_equal(format_time(999999).text, "999.999 µs");
@@ -30,7 +29,6 @@ static void durations_are_read_by_the_clock(void **state)
 {
     const int64_t second = 1000000000;
 
-    (void)state;
     assert_string_equal(format_duration(50000000).text, "50.0 ms");
     assert_string_equal(format_duration(119 * second).text, "119 s");
     assert_string_equal(format_duration(120 * second - 1).text, "2 min 0 s");
@@ -43,7 +41,6 @@ static void durations_are_read_by_the_clock(void **state)
 
 static void a_column_of_times_shares_a_unit(void **state)
 {
-    (void)state;
     assert_string_equal(time_scale(9999999).unit, "µs");
     assert_string_equal(time_scale(10000000).unit, "ms");
     assert_string_equal(time_scale(9999999999).unit, "ms");
@@ -63,7 +60,6 @@ static void a_column_of_times_shares_a_unit(void **state)
 
 static void counts_have_groups(void **state)
 {
-    (void)state;
     assert_string_equal(format_count(0).text, "0");
     assert_string_equal(format_count(999).text, "999");
     assert_string_equal(format_count(1000).text, "1,000");
@@ -73,7 +69,6 @@ static void counts_have_groups(void **state)
 
 static void bytes_are_binary_and_rates_decimal(void **state)
 {
-    (void)state;
     assert_string_equal(format_bytes(0).text, "0 B");
     assert_string_equal(format_bytes(1023).text, "1,023 B");
     assert_string_equal(format_bytes(1024).text, "1.0 KiB");
@@ -88,7 +83,6 @@ static void bytes_are_binary_and_rates_decimal(void **state)
 
 static void fractions_and_numbers(void **state)
 {
-    (void)state;
     assert_string_equal(format_fraction(0.1234).text, "12.3 %");
     assert_string_equal(format_fraction(1).text, "100.0 %");
     assert_string_equal(format_fraction(0).text, "0.0 %");

@@ -19,13 +19,11 @@ static char folder[] = "/tmp/flopledger-test-XXXXXX";
 
 static int make_folder(void **state)
 {
-    (void)state;
     return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
 }
 
 static int remove_folder(void **state)
 {
-    (void)state;
     return rmdir(folder); /* fails where anything is left behind */
 }
 
@@ -39,7 +37,6 @@ static void make_file(const char *path)
 
 static void what_is_left_goes(void **state)
 {
-    (void)state;
     make_file("page.html.4711.flopledger-part");
     make_file("page.html.1.flopledger-part");
     assert_int_equal(mkdir("tables.12.flopledger-part", 0700), 0);
@@ -61,7 +58,6 @@ static void what_is_written_now_stays(void **state)
     char *name = half_written_name("page.html");
     int descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-    (void)state;
     assert_true(half_written_hold(descriptor));
     half_written_sweep("page.html");
     assert_int_equal(access(name, F_OK), 0);
@@ -75,7 +71,6 @@ static void what_is_gone_is_not_held(void **state)
 {
     int descriptor = open("gone", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-    (void)state;
     assert_int_equal(unlink("gone"), 0);
     assert_false(half_written_hold(descriptor));
     close(descriptor);
@@ -95,7 +90,6 @@ static void what_is_of_others_stays(void **state)
         "page.html.1.2.flopledger-part",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         make_file(names[i]);
     assert_int_equal(symlink("page.html", "page.html.3.flopledger-part"), 0);

@@ -13,7 +13,6 @@ static void an_empty_map_holds_nothing(void **state)
 {
     struct hash_map map = {0};
 
-    (void)state;
     assert_int_equal(hash_map_find(&map, 0), NO_VALUE);
     assert_int_equal(hash_map_find(&map, 7), NO_VALUE);
     hash_map_clear(&map);
@@ -23,7 +22,6 @@ static void the_first_value_of_a_key_stays(void **state)
 {
     struct hash_map map = {0};
 
-    (void)state;
     assert_int_equal(hash_map_add(&map, pair_key(3, 4), 11), 11);
     assert_int_equal(hash_map_add(&map, pair_key(3, 4), 12), 11);
     assert_int_equal(hash_map_add(&map, pair_key(4, 3), 12), 12);
@@ -37,7 +35,6 @@ static void what_it_holds_stays_when_room_is_made(void **state)
 {
     struct hash_map map = {0};
 
-    (void)state;
     hash_map_reserve(&map, 5);
     for (uint32_t i = 0; i < 100; i++)
         hash_map_add(&map, UINT64_MAX - i, i);
@@ -53,7 +50,6 @@ static void a_value_can_be_set_anew(void **state)
 {
     struct hash_map map = {0};
 
-    (void)state;
     assert_int_equal(hash_map_set(&map, 5, 1), NO_VALUE);
     assert_int_equal(hash_map_set(&map, 5, 2), 1);
     assert_int_equal(hash_map_find(&map, 5), 2);
@@ -65,7 +61,6 @@ static void many_keys_are_all_found(void **state)
 {
     struct hash_map map = {0};
 
-    (void)state;
     /* keys that differ in their high bits only, and neighbours */
     for (uint32_t i = 0; i < 5000; i++) {
         assert_int_equal(hash_map_add(&map, (uint64_t)i << 40, i), i);
@@ -95,7 +90,6 @@ static void planted_keys_fall_apart(void **state)
     uint64_t key = 0;
     uint64_t secret;
 
-    (void)state;
     for (uint32_t i = 0; i < 2 * FAR_FROM_ITS_PLACE; i++) {
         key = keys[i] = planted_from(key + 1);
         assert_int_equal(hash_map_add(&map, key, i), i);

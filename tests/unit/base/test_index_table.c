@@ -45,13 +45,11 @@ static uint32_t one_of_four(int number)
 
 static void things_are_kept_once(void **state)
 {
-    (void)state;
     keep_each_once(mixed);
 }
 
 static void things_of_one_hash_are_told_apart(void **state)
 {
-    (void)state;
     keep_each_once(one_of_four);
 }
 
@@ -59,7 +57,6 @@ static void an_empty_table_holds_nothing(void **state)
 {
     struct index_table table = {0};
 
-    (void)state;
     assert_int_equal(INDEX_TABLE_FIND(&table, 5, i, i < 1000), NO_INDEX);
     index_table_clear(&table);
 }

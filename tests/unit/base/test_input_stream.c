@@ -83,7 +83,6 @@ static void all_forms_give_the_same_text(void **state)
     void *gzip = pack_gzip(text, TEXT_BYTES, &gzip_length);
     void *zstd = pack_zstd(text, TEXT_BYTES, &zstd_length);
 
-    (void)state;
     for (int has_thread = 0; has_thread < 2; has_thread++) {
         assert_int_equal(check_file(text, TEXT_BYTES, text, has_thread), TEXT_BYTES);
         assert_int_equal(check_file(zstd, zstd_length, text, has_thread), TEXT_BYTES);
@@ -121,7 +120,6 @@ static void check_members(void *(*pack)(const void *, size_t, size_t *), const c
 
 static void members_and_frames_follow_each_other(void **state)
 {
-    (void)state;
     check_members(pack_gzip, "");
     check_members(pack_gzip, "abc");
     check_members(pack_zstd, "");
@@ -147,7 +145,6 @@ static void a_cut_stream_gives_all_there_is_and_says_so(void **state)
     void *(*const packs[])(const void *, size_t, size_t *) = {pack_gzip, pack_zstd, pack_gzip};
     char *text = make_text();
 
-    (void)state;
     for (size_t p = 0; p < 3; p++) {
         size_t length;
         char *packed = packs[p](text, TEXT_BYTES, &length);
@@ -188,7 +185,6 @@ static void damage_is_told_with_its_place(void **state)
     struct input_window window;
     size_t got = 0;
 
-    (void)state;
     packed[length - 6] ^= 1; /* the checksum */
     input_stream_open_memory(&stream, packed, length);
     while (input_stream_next(&stream, 0, &window))
@@ -208,7 +204,6 @@ static void a_pipe_is_read_to_its_end(void **state)
     size_t packed_length;
     void *packed = pack_gzip(text, length, &packed_length);
 
-    (void)state;
     for (int is_packed = 0; is_packed < 2; is_packed++) {
         struct input_stream stream = {0};
         struct error error = {0};
@@ -240,7 +235,6 @@ static void what_cannot_be_opened_is_told(void **state)
     struct input_stream stream = {0};
     struct error error = {0};
 
-    (void)state;
     assert_false(input_stream_open(&stream, "/no/such/file", false, &error));
     assert_int_equal(error.class, ERROR_INPUT);
     assert_non_null(strstr(error.message, "'/no/such/file': no such file"));
@@ -255,7 +249,6 @@ static void a_second_stream_begins_anywhere(void **state)
     struct input_stream part = {0};
     struct input_window window;
 
-    (void)state;
     input_stream_open_memory(&whole, text, TEXT_BYTES);
     assert_true(input_stream_can_seek(&whole));
     assert_true(input_stream_peek(&whole).length > 0);

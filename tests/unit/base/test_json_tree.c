@@ -26,7 +26,6 @@ static void values_of_every_kind(void **state)
               &error);
     const struct json_node *item = json_items_of(root, "a");
 
-    (void)state;
     assert_non_null(root);
     assert_true(item->is_integer && item->integer == 1);
     item = item->next;
@@ -55,7 +54,6 @@ static void what_python_writes_for_no_number_is_null(void **state)
     const struct json_node *item =
         json_items_of(parse(&arena, "{\"a\": [NaN, Infinity, -Infinity, -7]}", &error), "a");
 
-    (void)state;
     for (int i = 0; i < 3; i++, item = item->next)
         assert_int_equal(item->kind, JSON_NULL);
     assert_int_equal(item->integer, -7);
@@ -72,7 +70,6 @@ static void numbers_that_do_not_fit_are_told_from_those_that_do(void **state)
                             &error),
                       "a");
 
-    (void)state;
     assert_true(item->is_integer);
     assert_true(item->integer == -INT64_MAX);
     for (int i = 0; i < 3; i++) {
@@ -91,7 +88,6 @@ static void what_is_no_json_is_refused(void **state)
         "nul",   "\"abc",  "\"\\x\"", "\"\\u12g4\"", "[1]]",  "{\"a\":1,}", "[}",       "-",
         "[tru]", "[-Inf]", "[Nan]",   "\"\\",        "1 2",   NULL};
 
-    (void)state;
     for (size_t i = 0; bad[i]; i++) {
         struct arena arena = {0};
         struct error error = {0};
@@ -110,7 +106,6 @@ static void deep_nesting_is_refused(void **state)
     struct error error = {0};
     char deep[100000];
 
-    (void)state;
     memset(deep, '[', sizeof deep);
     assert_null(json_tree_parse(&arena, deep, sizeof deep, &error));
     assert_non_null(strstr(error.message, "less nesting"));

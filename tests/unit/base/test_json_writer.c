@@ -16,7 +16,6 @@ static void values_of_all_kinds(void **state)
     struct captured_output output = {0};
     struct json_writer json = {0};
 
-    (void)state;
     capture_begin(&output);
     json.output = output.stream;
     json_begin_object(&json, NULL, JSON_ONE_PER_LINE);
@@ -68,7 +67,6 @@ static void assert_written(const char *text, const char *expected)
 
 static void hostile_text_stays_valid(void **state)
 {
-    (void)state;
     assert_written("\"\\/", "[\"\\\"\\\\/\"]\n");
     assert_written("\n\t\r\x01\x7f", "[\"\\n\\t\\u000d\\u0001\\u007f\"]\n");
     assert_written("\xFFz\xC3", "[\"\xEF\xBF\xBDz\xEF\xBF\xBD\"]\n");
@@ -80,7 +78,6 @@ static void reals_read_back_the_same(void **state)
 {
     static const double numbers[] = {0.1, 1e300, -2.5e-10, 123456789.125, 1.0, 0.84, 5e-324};
 
-    (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         struct captured_output output = {0};
         struct json_writer json = {0};

@@ -22,7 +22,6 @@ static void set_budget(const char *mib)
 
 static void arrays_are_zeroed_and_keep_what_is_written(void **state)
 {
-    (void)state;
     for (int budget = 0; budget < BUDGET_COUNT; budget++) {
         set_budget(budgets_mib[budget]);
         for (size_t count = 1; count < 2000000; count = count * 7 + 1) {
@@ -42,7 +41,6 @@ static void arrays_are_zeroed_and_keep_what_is_written(void **state)
 
 static void growing_keeps_the_content(void **state)
 {
-    (void)state;
     for (int budget = 0; budget < BUDGET_COUNT; budget++) {
         uint64_t *numbers = NULL;
 
@@ -65,7 +63,6 @@ static void growing_keeps_the_content(void **state)
 
 static void what_is_put_aside_keeps_its_content(void **state)
 {
-    (void)state;
     for (int budget = 0; budget < BUDGET_COUNT; budget++) {
         const size_t bytes = (size_t)3 << 20;
         unsigned char *array;
@@ -104,7 +101,6 @@ static void files_take_no_memory_of_the_process(void **state)
     size_t own_before, files_before, own_after, files_after;
     char *array;
 
-    (void)state;
     set_budget("0");
     count_resident(&own_before, &files_before);
     array = large_array_new(bytes);
@@ -119,7 +115,6 @@ static void files_take_no_memory_of_the_process(void **state)
 
 static void nothing_is_freed_without_harm(void **state)
 {
-    (void)state;
     large_array_free(NULL);
 }
 

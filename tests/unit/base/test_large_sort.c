@@ -63,7 +63,6 @@ static void random_orders_are_sorted(void **state)
                                     2 * LARGE_SORT_BLOCK,
                                     3 * LARGE_SORT_BLOCK + 17};
 
-    (void)state;
     for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
         struct item *items = large_array_new((counts[k] + 1) * sizeof *items);
         uint32_t random = (uint32_t)k + 1;
@@ -81,7 +80,6 @@ static void two_runs_are_merged(void **state)
     const size_t count = 4 * (size_t)LARGE_SORT_BLOCK;
     struct item *items = large_array_new(count * sizeof *items);
 
-    (void)state;
     for (size_t i = 0; i < count; i++)
         items[i].key = (uint32_t)(i < count / 2 ? 2 * i : 2 * (i - count / 2) + 1);
     assert_true(check_sorted(items, count) < 3 * count);
@@ -93,7 +91,6 @@ static void sorted_ones_are_only_looked_at(void **state)
     const size_t count = 3 * (size_t)LARGE_SORT_BLOCK;
     struct item *items = large_array_new(count * sizeof *items);
 
-    (void)state;
     for (size_t i = 0; i < count; i++)
         items[i].key = (uint32_t)(i / 3);
     assert_true(check_sorted(items, count) <= count);

@@ -46,7 +46,6 @@ static void check_text(const struct mapped_input *mapped)
 
 static void forgotten_text_is_read_again(void **state)
 {
-    (void)state;
     for (int is_packed = 0; is_packed < 2; is_packed++) {
         struct input_stream input = {0};
         struct mapped_input mapped;
@@ -71,7 +70,6 @@ static void forgotten_text_is_read_again(void **state)
 
 static void what_is_too_long_is_refused(void **state)
 {
-    (void)state;
     for (int is_packed = 0; is_packed < 2; is_packed++) {
         struct input_stream input = {0};
         struct mapped_input mapped;
@@ -94,7 +92,6 @@ static void memory_is_given_as_well(void **state)
     struct mapped_input mapped;
     struct error error = {0};
 
-    (void)state;
     input_stream_open_memory(&input, "planes", 6);
     assert_true(mapped_input_open(&mapped, &input, 6, &error));
     assert_int_equal(mapped.length, 6);

@@ -33,7 +33,6 @@ static void write_file(const char *path, const char *text)
 
 static int set_up(void **state)
 {
-    (void)state;
     return mkdtemp(root) ? 0 : -1;
 }
 
@@ -41,14 +40,12 @@ static int tear_down(void **state)
 {
     char command[128];
 
-    (void)state;
     (void)snprintf(command, sizeof command, "rm -rf '%s'", root);
     return system(command);
 }
 
 static void least_of_all_counts(void **state)
 {
-    (void)state;
     assert_int_equal(memory_left_bytes(root), -1);
     write_file("/proc/meminfo", "MemTotal: 900 kB\nMemAvailable:    500 kB\n");
     assert_int_equal(memory_left_bytes(root), 500 * 1024);
@@ -117,7 +114,6 @@ static void out_of_memory_is_told(void **state)
 {
     char said[1024];
 
-    (void)state;
     assert_int_equal(end_with((int64_t)200 << 20, said, sizeof said), 1);
     assert_non_null(strstr(said, "out of memory: the limit is 200 MiB; give more with "
                                  "--memory-limit"));

@@ -81,7 +81,6 @@ static void assert_refused(const char *line, const char *message)
 
 static void all_ways_to_give_a_value(void **state)
 {
-    (void)state;
     assert_int_equal(parse("--top 5").settings.top, 5);
     assert_int_equal(parse("--top=6").settings.top, 6);
     assert_int_equal(parse("-n 7").settings.top, 7);
@@ -95,7 +94,6 @@ static void all_ways_to_give_a_value(void **state)
 
 static void flags_choices_and_aliases(void **state)
 {
-    (void)state;
     assert_true(parse("--quiet").settings.is_quiet);
     assert_true(parse("").settings.has_bar);
     assert_false(parse("--no-bar").settings.has_bar);
@@ -110,7 +108,6 @@ static void operands_are_what_is_left(void **state)
 {
     struct parsed parsed = parse("a --quiet b - -- --top");
 
-    (void)state;
     assert_true(parsed.is_parsed);
     assert_int_equal(parsed.count, 4);
     assert_string_equal(parsed.operands[0], "a");
@@ -122,7 +119,6 @@ static void operands_are_what_is_left(void **state)
 
 static void wrong_lines_say_what_is_accepted(void **state)
 {
-    (void)state;
     assert_refused("--tpo 3", "unknown option '--tpo': did you mean '--top'?");
     assert_refused("--zzzzzz", "unknown option '--zzzzzz': --help lists those there are");
     assert_refused("-z", "unknown option '-z': --help lists those there are");
@@ -154,7 +150,6 @@ static void what_is_asked_is_noted(void **state)
     struct error error = {0};
     int count = 7;
 
-    (void)state;
     for (int i = 0; i < count; i++)
         arguments[i] = words[i];
     assert_true(parse_options_noting(options, &settings,

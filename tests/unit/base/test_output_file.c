@@ -21,7 +21,6 @@ static char path[64];
 
 static int make_folder(void **state)
 {
-    (void)state;
     if (!mkdtemp(folder))
         return -1;
     snprintf(path, sizeof path, "%s/out", folder);
@@ -30,7 +29,6 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    (void)state;
     unlink(path);
     return rmdir(folder); /* fails where anything is left behind */
 }
@@ -62,7 +60,6 @@ static void a_file_appears_when_it_is_closed(void **state)
     struct output_file file = {0};
     struct error error = {0};
 
-    (void)state;
     assert_true(output_file_open(&file, path, &error));
     fputs("first", file.stream);
     assert_int_equal(access(path, F_OK), -1);
@@ -76,7 +73,6 @@ static void giving_up_leaves_the_old_file(void **state)
     struct output_file file = {0};
     struct error error = {0};
 
-    (void)state;
     assert_true(output_file_open(&file, path, &error));
     fputs("second", file.stream);
     output_file_clear(&file);
@@ -91,7 +87,6 @@ static void the_mode_and_a_link_stay(void **state)
     struct stat status;
     char link[64];
 
-    (void)state;
     snprintf(link, sizeof link, "%s/link", folder);
     assert_int_equal(chmod(path, 0600), 0);
     assert_int_equal(symlink(path, link), 0);
@@ -111,7 +106,6 @@ static void signals_wait_until_the_file_is_whole(void **state)
     pid_t child = fork();
     int status;
 
-    (void)state;
     if (child == 0) {
         struct output_file file = {0};
         struct error error = {0};
@@ -136,7 +130,6 @@ static void what_cannot_be_written_is_told(void **state)
     struct output_file file = {0};
     struct error error = {0};
 
-    (void)state;
     assert_false(output_file_open(&file, folder, &error));
     assert_int_equal(error.class, ERROR_FAILURE);
     assert_non_null(strstr(error.message, folder));
@@ -150,7 +143,6 @@ static void a_device_is_written_directly(void **state)
     struct output_file file = {0};
     struct error error = {0};
 
-    (void)state;
     assert_true(output_file_open(&file, "/dev/null", &error));
     fputs("gone", file.stream);
     assert_true(output_file_close(&file, &error));

@@ -14,7 +14,6 @@ static void it_prints_what_printf_prints(void **state)
 {
     char *text = text_format("%s is %d of %05.1f", "x", -7, 2.25);
 
-    (void)state;
     assert_string_equal(text, "x is -7 of 002.2");
     free(text);
     text = text_format("%2000s", "");
@@ -27,7 +26,6 @@ static void a_copy_is_its_own(void **state)
     char text[] = "abc";
     char *copy = text_copy(text);
 
-    (void)state;
     text[0] = 'x';
     assert_string_equal(copy, "abc");
     free(copy);
@@ -38,7 +36,6 @@ static void paths_are_joined_by_one_slash(void **state)
     static const char *const known[][3] = {
         {"a", "b", "a/b"}, {"a/", "b", "a/b"}, {"/", "b", "/b"}, {"a/b", "c.d", "a/b/c.d"}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         char *path = path_join(known[i][0], known[i][1]);
 

@@ -20,7 +20,6 @@ static void what_is_packed_comes_out_again(void **state)
     FILE *target = open_memstream(&packed, &packed_size);
     FILE *output = packed_output_open(target);
 
-    (void)state;
     for (int i = 0; i < 200000; i++)
         assert_true(fprintf(output, "%d,", i) > 0);
     assert_int_equal(fclose(output), 0);
@@ -46,7 +45,6 @@ static void nothing_is_a_whole_file_too(void **state)
     FILE *target = open_memstream(&packed, &size);
     FILE *output = packed_output_open(target);
 
-    (void)state;
     assert_int_equal(fclose(output), 0);
     assert_int_equal(fclose(target), 0);
     assert_true(size >= 18); /* header and checksum */
@@ -59,7 +57,6 @@ static void a_full_disk_is_told(void **state)
     FILE *target = fopen("/dev/full", "w");
     FILE *output;
 
-    (void)state;
     if (!target)
         skip();
     setbuf(target, NULL);

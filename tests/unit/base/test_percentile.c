@@ -24,7 +24,6 @@ static void known_values(void **state)
 {
     int64_t values[] = {50, 10, 40, 20, 30};
 
-    (void)state;
     assert_int_equal(percentile_of(values, 5, 50), 30);
     assert_int_equal(percentile_of(values, 5, 20), 10);
     assert_int_equal(percentile_of(values, 5, 21), 20);
@@ -37,7 +36,6 @@ static void known_values(void **state)
 
 static void random_values_as_sorted(void **state)
 {
-    (void)state;
     srand(11);
     for (unsigned round = 0; round < 300; round++) {
         int64_t values[VALUES_MAX];

@@ -17,7 +17,6 @@ static void json_becomes_plain_data(void **state)
     struct pickle_items items;
     int64_t integer = 0;
 
-    (void)state;
     assert_true(pickle_tree_from_json(&tree, json, strlen(json), &error));
     assert_int_equal(pickle_kind(tree.root), PICKLE_DICT);
     items = pickle_items(&tree, pickle_named(&tree, tree.root, "a"));
@@ -39,7 +38,6 @@ static void what_is_no_json_is_refused(void **state)
     SCOPED(pickle_tree) tree = {0};
     struct error error = {0};
 
-    (void)state;
     assert_false(pickle_tree_from_json(&tree, "{\"a\": ", 6, &error));
     assert_int_equal(error.class, ERROR_INPUT);
 }

@@ -87,7 +87,6 @@ static void expect_sample(const char *bytes, size_t length)
 
 static void every_protocol_gives_the_same(void **state)
 {
-    (void)state;
     /* as pickle.dumps of Python 3.11 writes protocols 0, 2 and 4 */
     expect_sample(PICKLE("(dp0\nVa\np1\n(lp2\nI1\naI-2\naI300\naI70000\naL9223372036854775808L\n"
                          "aF-5.5\nasVb\np3\n(I01\nNtp4\nsVc\np5\nVx\np6\ns."));
@@ -110,7 +109,6 @@ static void memo_shares_values(void **state)
     SCOPED(pickle_tree) tree = {0};
     struct pickle_items items;
 
-    (void)state;
     read_well(&tree, PICKLE("\x80\x04(]\x94h\x00h\x00l."));
     items = pickle_items(&tree, tree.root);
     assert_int_equal(items.count, 3);
@@ -122,7 +120,6 @@ static void a_list_may_hold_itself(void **state)
     SCOPED(pickle_tree) tree = {0};
     struct pickle_items items;
 
-    (void)state;
     read_well(&tree, PICKLE("\x80\x04]\x94h\x00"
                             "a."));
     items = pickle_items(&tree, tree.root);
@@ -137,7 +134,6 @@ static void integers_keep_every_bit(void **state)
     uint64_t number = 0;
     int64_t integer;
 
-    (void)state;
     read_well(&tree, PICKLE("(L9223372036854775807\nL-9223372036854775807\nL18446744073709551615\n"
                             "L18446744073709551616\n\x8a\x08\x00\x00\x00\x00\x00\x00\x00\x80"
                             "\x8a\x00\x8a\x01\xff\x8a\x0a\x01\x00\x00\x00\x00\x00\x00\x00\x00\x01"
@@ -164,7 +160,6 @@ static void texts_of_old_protocols_have_escapes(void **state)
     SCOPED(pickle_tree) tree = {0};
     struct pickle_items items;
 
-    (void)state;
     read_well(&tree, PICKLE("(Va\\u20acb\\u005c\nS'it\\'s\\x41\\n\\101'\nVcaf\xe9\nl."));
     items = pickle_items(&tree, tree.root);
     assert_string_equal(string_pool_text(&tree.strings, pickle_text_id(items.cells[0])),
@@ -181,7 +176,6 @@ static void sets_bytes_and_the_stack(void **state)
     SCOPED(pickle_tree) tree = {0};
     struct pickle_items items;
 
-    (void)state;
     read_well(&tree, PICKLE("\x80\x05(\x8f(K\x01K\x02\x90(K\x03\x91"
                             "C\x02"
                             "ab\x96\x01\x00\x00\x00\x00\x00\x00\x00z"
@@ -203,14 +197,12 @@ static void the_last_twin_counts(void **state)
 {
     SCOPED(pickle_tree) tree = {0};
 
-    (void)state;
     read_well(&tree, PICKLE("\x80\x04}\x94(\x8c\x01kK\x01\x8c\x01kK\x02u."));
     assert_int_equal(integer_of(&tree, pickle_named(&tree, tree.root, "k")), 2);
 }
 
 static void code_is_refused_by_name(void **state)
 {
-    (void)state;
     refuse(PICKLE("cos\nsystem\n(S'echo ran'\ntR."), "byte 0: the pickle asks for 'os.system'");
     refuse(PICKLE("\x80\x04\x8c\x05posix\x8c\x06system\x93\x8c\x02id\x85R."),
            "byte 17: the pickle asks for 'posix.system' (STACK_GLOBAL)");
@@ -232,7 +224,6 @@ static void code_is_refused_by_name(void **state)
 
 static void damage_is_named_by_its_byte(void **state)
 {
-    (void)state;
     refuse(PICKLE("\x80\x04]\x94"), "byte 4: the pickle ends in the middle, after 4 bytes");
     refuse(PICKLE("\x80\x04X\xff\xff\xff\x7f"
                   "abc"),
@@ -263,7 +254,6 @@ static void equal_lists_do_not_grow_together(void **state)
     SCOPED(pickle_tree) tree = {0};
     struct pickle_items lists, second, third;
 
-    (void)state;
     read_well(&tree, PICKLE("\x80\x02](](K\x01K\x02K\x03K\x04"
                             "e](K\x01K\x02K\x03K\x04"
                             "eK\x05"
@@ -289,7 +279,6 @@ static void known_values_are_the_same_in_any_window(void **state)
         "h\x00j\x00\x00\x00\x00h\x01K\x09h\x00j\x01\x00\x00\x00l.";
     static const int64_t wanted[] = {7, 8, 8, 7, 7, 8, 9, 7, 8};
 
-    (void)state;
     for (size_t piece = 0; piece < 12; piece++) {
         SCOPED(pickle_tree) tree = {0};
         struct pickle_items items;
@@ -306,7 +295,6 @@ static void known_values_are_the_same_in_any_window(void **state)
 
 static void pickles_are_told_by_their_head(void **state)
 {
-    (void)state;
     assert_true(looks_like_pickle(PICKLE("\x80\x04\x95")));
     assert_true(looks_like_pickle(PICKLE("(dp0\n")));
     assert_true(looks_like_pickle(PICKLE("}q\x00")));

@@ -74,7 +74,6 @@ static void short_work_shows_nothing(void **state)
 {
     char text[256];
 
-    (void)state;
     capture_terminal(work_for_a_moment, text, sizeof text);
     assert_string_equal(text, "end");
 }
@@ -83,7 +82,6 @@ static void long_work_shows_a_bar_and_removes_it(void **state)
 {
     char text[256];
 
-    (void)state;
     capture_terminal(work_for_long, text, sizeof text);
     assert_string_equal(text, "\r\033[Kreading: [###############...............]  50 % of 1,000 B"
                               "\r\033[Kend");
@@ -93,7 +91,6 @@ static void without_a_size_it_shows_what_is_done(void **state)
 {
     char text[256];
 
-    (void)state;
     capture_terminal(work_on_a_pipe, text, sizeof text);
     assert_string_equal(text, "\r\033[Kstill reading: 2.0 KiB\r\033[Kend");
 }
@@ -102,7 +99,6 @@ static void no_bar_is_wanted(void **state)
 {
     struct progress *progress = progress_new("reading", 1000, false);
 
-    (void)state;
     assert_null(progress);
     progress_advance(progress, 1);
     progress_title(progress, "other");

@@ -27,7 +27,6 @@ static void numbers_of_every_length(void **state)
 {
     static const uint64_t few[] = {0, 1, 0x7f, 0x80, 0x3fff, 0x4000, UINT32_MAX, INT64_MAX};
 
-    (void)state;
     for (unsigned bits = 0; bits <= 64; bits++) {
         uint64_t most = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
 
@@ -58,7 +57,6 @@ static void eleven_bytes_are_no_number(void **state)
     const char *at = bytes;
     uint64_t value;
 
-    (void)state;
     memset(bytes, 0xff, sizeof bytes);
     bytes[10] = 1;
     assert_false(proto_varint(&at, bytes + sizeof bytes, &value));
@@ -76,7 +74,6 @@ static void fields_come_as_they_were_put(void **state)
     size_t ends[COUNT];
     size_t length = 0;
 
-    (void)state;
     for (int i = 0; i < COUNT; i++) {
         length += encode(bytes + length, (uint64_t)numbers[i] << 3 | forms[i]);
         if (forms[i] == PROTO_VARINT || forms[i] == PROTO_LENGTH)
@@ -117,7 +114,6 @@ static void keys_of_no_field_are_damage(void **state)
 {
     static const char *const bad[] = {"\x00\x01", "\x07\x01", "\x0b\x01", "\x0c\x01", "\x0e\x01"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct proto_walk walk = proto_walk_of((struct proto_bytes){bad[i], 2});
         struct proto_field field;

@@ -23,7 +23,6 @@ static int64_t within(wide_integer value)
 
 static void what_fits_is_exact_and_what_does_not_stays_at_its_end(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < NUMBERS; i++)
         for (size_t j = 0; j < NUMBERS; j++) {
             wide_integer a = numbers[i];
@@ -37,7 +36,6 @@ static void what_fits_is_exact_and_what_does_not_stays_at_its_end(void **state)
 
 static void the_ends_by_name(void **state)
 {
-    (void)state;
     assert_true(saturated_sum(INT64_MAX, 1) == INT64_MAX);
     assert_true(saturated_sum(INT64_MIN, -1) == INT64_MIN);
     assert_true(saturated_sum(INT64_MIN, INT64_MAX) == -1);

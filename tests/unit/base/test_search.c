@@ -14,7 +14,6 @@ static void it_is_the_first_that_is_not_before(void **state)
 {
     int numbers[LENGTH_MAX];
 
-    (void)state;
     for (int i = 0; i < LENGTH_MAX; i++)
         numbers[i] = i / 3 * 2; /* each three times, the odd ones not at all */
     for (uint32_t end = 0; end <= LENGTH_MAX; end++) {
@@ -35,7 +34,6 @@ static void each_comparison_halves_what_is_left(void **state)
     size_t comparisons = 0;
     const size_t end = (size_t)1 << 40;
 
-    (void)state;
     assert_int_equal(LOWER_BOUND(i, 0, end, (comparisons++, i < 123456789)), 123456789);
     assert_true(comparisons <= 41);
 }

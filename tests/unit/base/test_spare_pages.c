@@ -84,7 +84,6 @@ static void arrays_hold_what_is_theirs(void **state)
 {
     size_t wrong[THREADS] = {0};
 
-    (void)state;
     run_side_by_side(THREADS, THREADS, use_arrays, wrong);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(wrong[i], 0);
@@ -96,7 +95,6 @@ static void what_was_freed_is_used_again(void **state)
     const size_t bytes = (size_t)1 << 20;
     struct rusage before, after;
 
-    (void)state;
 #if defined(__SANITIZE_ADDRESS__)
     skip();
 #endif
@@ -116,7 +114,6 @@ static void growing_takes_the_pages_behind(void **state)
     const size_t page = 4096;
     char *pages, *again;
 
-    (void)state;
 #if defined(__SANITIZE_ADDRESS__)
     skip();
 #endif

@@ -12,7 +12,6 @@ static const char *const words[] = {"report", "inspect", "help", NULL};
 
 static void near_words_are_found(void **state)
 {
-    (void)state;
     assert_string_equal(nearest_word("reprot", words), "report");
     assert_string_equal(nearest_word("repot", words), "report");
     assert_string_equal(nearest_word("insepct", words), "inspect");
@@ -22,7 +21,6 @@ static void near_words_are_found(void **state)
 
 static void far_words_are_not(void **state)
 {
-    (void)state;
     assert_null(nearest_word("", words));
     assert_null(nearest_word("x", words));
     assert_null(nearest_word("trace.json", words));

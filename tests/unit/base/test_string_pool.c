@@ -16,7 +16,6 @@ static void ids_count_up_from_the_empty_string(void **state)
 {
     struct string_pool pool = {0};
 
-    (void)state;
     assert_int_equal(string_pool_count(&pool), 1);
     assert_string_equal(string_pool_text(&pool, 0), "");
     assert_int_equal(string_pool_add(&pool, "a", 1), 1);
@@ -33,7 +32,6 @@ static void texts_differ_by_every_byte(void **state)
     struct string_pool pool = {0};
     char text[40];
 
-    (void)state;
     for (size_t length = 1; length <= sizeof text; length++) {
         for (size_t i = 0; i < length; i++) {
             memset(text, 'x', sizeof text);
@@ -51,7 +49,6 @@ static void bytes_of_zero_are_bytes(void **state)
     struct string_pool pool = {0};
     uint32_t id = string_pool_add(&pool, "a\0b", 3);
 
-    (void)state;
     assert_int_not_equal(id, string_pool_add(&pool, "a\0c", 3));
     assert_int_not_equal(id, string_pool_add(&pool, "a", 1));
     assert_int_equal(string_pool_length(&pool, id), 3);
@@ -66,7 +63,6 @@ static void many_texts_stay_where_they_are(void **state)
     char text[32];
     static char large[200000];
 
-    (void)state;
     memset(large, 'l', sizeof large);
     string_pool_add(&pool, "first", 5);
     first = string_pool_text(&pool, 1);
@@ -90,7 +86,6 @@ static void planted_texts_fall_apart(void **state)
     struct string_pool pool = {0};
     char text[24] = "12345678\x93\xfd\x59\x66\xb8\xfe\xe8\xd6 the end";
 
-    (void)state;
     for (uint32_t i = 0; i < 3000; i++) {
         memcpy(text, &i, sizeof i);
         assert_int_equal(string_pool_add(&pool, text, sizeof text), i + 1);

@@ -16,7 +16,6 @@ static void columns_count_when_they_are_a_number(void **state)
 {
     FILE *file = tmpfile();
 
-    (void)state;
     assert_non_null(file);
     setenv("COLUMNS", "123", 1);
     assert_int_equal(terminal_width(file), 123);
@@ -36,7 +35,6 @@ static void a_terminal_has_its_own_width(void **state)
     int terminal;
     FILE *stream;
 
-    (void)state;
     if (openpty(&controller, &terminal, NULL, NULL, &size) != 0)
         skip();
     stream = fdopen(terminal, "w");
@@ -58,7 +56,6 @@ static void a_file_has_no_color(void **state)
 {
     FILE *file = tmpfile();
 
-    (void)state;
     setenv("TERM", "xterm", 1);
     unsetenv("NO_COLOR");
     assert_false(terminal_shows_color(file));

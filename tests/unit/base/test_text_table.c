@@ -63,19 +63,16 @@ static const char narrow_page[] = "                                        time\
 
 static void a_wide_page_shows_all(void **state)
 {
-    (void)state;
     assert_page(100, false, wide_page);
 }
 
 static void a_narrow_page_leaves_out_and_shortens(void **state)
 {
-    (void)state;
     assert_page(44, false, narrow_page);
 }
 
 static void no_line_is_longer_than_the_page(void **state)
 {
-    (void)state;
     for (int width = 20; width < 120; width++) {
         struct captured_output output = {0};
         struct arena arena = {0};
@@ -100,7 +97,6 @@ static void widths_tell_what_is_left_out(void **state)
     struct arena arena = {0};
     const int *widths;
 
-    (void)state;
     capture_begin(&output);
     widths = text_table_write(&table, output.stream, 0, (struct text_style){.width = 44}, &arena);
     capture_end(&output);
@@ -125,7 +121,6 @@ static void bars_may_begin_anywhere(void **state)
     struct captured_output output = {0};
     struct arena arena = {0};
 
-    (void)state;
     capture_begin(&output);
     text_table_write(&bar_table, output.stream, 0, (struct text_style){.width = 16}, &arena);
     assert_string_equal(capture_end(&output), "a\n"

@@ -21,7 +21,6 @@ static void assert_wrapped(const char *text, struct text_margins margins, const 
 
 static void lines_break_between_words(void **state)
 {
-    (void)state;
     assert_wrapped("one two three", (struct text_margins){.width = 7}, "one two\nthree\n");
     assert_wrapped("one two three", (struct text_margins){.width = 80}, "one two three\n");
     assert_wrapped("one two", (struct text_margins){.column = 4, .indent = 2, .width = 8},
@@ -32,14 +31,12 @@ static void lines_break_between_words(void **state)
 
 static void a_long_word_stays_whole(void **state)
 {
-    (void)state;
     assert_wrapped("a /a/very/long/path b", (struct text_margins){.width = 6},
                    "a\n/a/very/long/path\nb\n");
 }
 
 static void newlines_and_their_indent_are_kept(void **state)
 {
-    (void)state;
     assert_wrapped("one\n    two\n\nthree",
                    (struct text_margins){.column = 2, .indent = 2, .width = 40},
                    "one\n      two\n\n  three\n");
@@ -47,7 +44,6 @@ static void newlines_and_their_indent_are_kept(void **state)
 
 static void wide_characters_count_twice(void **state)
 {
-    (void)state;
     assert_wrapped("\xE4\xB8\xAD\xE6\x96\x87 ab", (struct text_margins){.width = 7},
                    "\xE4\xB8\xAD\xE6\x96\x87 ab\n");
     assert_wrapped("\xE4\xB8\xAD\xE6\x96\x87 ab", (struct text_margins){.width = 6},

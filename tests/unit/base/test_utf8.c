@@ -28,7 +28,6 @@ static void assert_invalid(const char *text, size_t length)
 
 static void characters_are_decoded(void **state)
 {
-    (void)state;
     assert_character("a", 'a', 1);
     assert_character("\xC3\xA9", 0xE9, 2);
     assert_character("\xE2\x82\xAC", 0x20AC, 3);
@@ -38,7 +37,6 @@ static void characters_are_decoded(void **state)
 
 static void what_is_not_utf8_is_told(void **state)
 {
-    (void)state;
     assert_invalid("\x80", 1);
     assert_invalid("\xC0\xAF", 2);         /* overlong */
     assert_invalid("\xE0\x80\xAF", 3);     /* overlong */
@@ -53,7 +51,6 @@ static void what_is_not_utf8_is_told(void **state)
 
 static void columns_are_those_of_a_terminal(void **state)
 {
-    (void)state;
     assert_int_equal(utf8_columns('a'), 1);
     assert_int_equal(utf8_columns(0xE9), 1);
     assert_int_equal(utf8_columns(0x301), 0);
@@ -67,7 +64,6 @@ static void what_is_not_utf8_is_replaced(void **state)
     struct arena arena = {0};
     const char *good = "caf\xC3\xA9\n";
 
-    (void)state;
     assert_ptr_equal(utf8_repaired(&arena, good), good);
     assert_string_equal(utf8_repaired(&arena, ""), "");
     assert_string_equal(utf8_repaired(&arena, "a\xFF\xC3"), "a\xEF\xBF\xBD\xEF\xBF\xBD");

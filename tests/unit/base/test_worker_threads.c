@@ -25,7 +25,6 @@ static void each_piece_is_done_once(void **state)
     static atomic_int done[PIECES + 1];
     const unsigned threads[] = {0, 1, 2, 7, 5000};
 
-    (void)state;
     for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
         memset(done, 0, sizeof done);
         run_side_by_side(threads[t], PIECES, do_piece, done);

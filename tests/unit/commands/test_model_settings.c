@@ -20,7 +20,6 @@ static void times_have_units(void **state)
                  {"7us", 7000},
                  {"2min", 120000000000}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
         int64_t ns = 0;
 
@@ -35,7 +34,6 @@ static void other_texts_are_no_times(void **state)
                                         "1 s", "nan", "1e30", "inf", "1s2"};
     int64_t ns = 77;
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         assert_false(parse_step_time(texts[i], &ns));
     assert_int_equal(ns, 77);
@@ -45,7 +43,6 @@ static void peaks_are_taken_in_tera_and_plain(void **state)
 {
     struct peak_settings peaks = {.peak_of_all = 0.0};
 
-    (void)state;
     assert_true(parse_peak("989.5", &peaks));
     assert_true(peaks.peak_of_all == 989.5e12);
     peaks.peak_of_all = 0.0;
@@ -62,7 +59,6 @@ static void options_of_a_model_are_named(void **state)
 {
     struct model_settings settings = {.config = "config.json"};
 
-    (void)state;
     assert_null(option_of_model(&settings));
     settings.zero = 1;
     assert_string_equal(option_of_model(&settings), "--zero");

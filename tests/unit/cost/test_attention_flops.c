@@ -32,7 +32,6 @@ static void forward_and_backward_on_the_cpu(void **state)
                 "[2, 4, 64], [], [], [], []]",
                 "[\"\", \"\", \"\", \"\", \"\", \"\", \"0.\", \"True\", \"\", \"0.25\"]");
 
-    (void)state;
     assert_int_equal(forward.flops, 2097152); /* 2 * 8 * 64 * 64 * 32 */
     assert_int_equal(forward.model_flops, 2097152);
     assert_int_equal(forward.masked_flops, 2 * 8 * (64 * 65 / 2) * 32);
@@ -47,7 +46,6 @@ static void grouped_queries(void **state)
     struct op_cost cost = cost_of("aten::_scaled_dot_product_flash_attention_for_cpu",
                                   "[[2, 4, 64, 16], [2, 2, 64, 16], [2, 2, 64, 16], [], []]", "");
 
-    (void)state;
     assert_int_equal(cost.flops, 2097152);
     assert_int_equal(cost.masked_flops, cost.flops);
 }
@@ -82,7 +80,6 @@ static void all_variants_agree(void **state)
         {"flash_attn::_flash_attn_backward", last, true},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         char shapes[256];
         struct op_cost cost;
@@ -110,7 +107,6 @@ static int64_t pairs_counted(int64_t queries, int64_t keys, int64_t shift, int64
 
 static void windows_are_counted_pair_by_pair(void **state)
 {
-    (void)state;
     for (int64_t queries = 1; queries < 7; queries++)
         for (int64_t keys = 1; keys < 7; keys++)
             for (int64_t left = -1; left < 8; left++)
@@ -140,7 +136,6 @@ static void causal_from_the_top_left(void **state)
                                   "[[1, 1, 3, 1], [1, 1, 5, 1], [1, 1, 5, 1], [], [], [], [], []]",
                                   "[\"\", \"\", \"\", \"\", \"0.\", \"True\", \"\", \"False\"]");
 
-    (void)state;
     assert_int_equal(cost.masked_flops, 4 * pairs_counted(3, 5, 0, -1, 0));
     cost =
         cost_of("aten::_efficient_attention_forward", "[[1, 3, 1, 1], [1, 5, 1, 1], [1, 5, 1, 1]]",
@@ -161,7 +156,6 @@ static void names_of_other_libraries(void **state)
     struct op_cost backward = cost_of(
         "flex_attention_backward", "[[1, 2, 6, 4], [1, 2, 9, 4], [1, 2, 9, 4], [1, 2, 6, 4]]", "");
 
-    (void)state;
     for (size_t i = 0; i < sizeof packed / sizeof packed[0]; i++) {
         assert_int_equal(
             cost_of(packed[i], "[[1, 6, 2, 4], [1, 9, 2, 4], [1, 9, 2, 4], [], []]", "").flops,
@@ -188,7 +182,6 @@ static void fused_encoder_layer(void **state)
                 "[64], [64], [128, 64], [128], [64, 128], [64], [], []]",
                 "");
 
-    (void)state;
     assert_int_equal(cost.flops, (2621440 + 102400) / 2);
     cost = cost_of("aten::_native_multi_head_attention",
                    "[[2, 10, 64], [2, 10, 64], [2, 10, 64], [], [], [192, 64]]", "");

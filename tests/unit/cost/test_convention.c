@@ -48,7 +48,6 @@ static void worked_numbers_come_out(void **state)
         {"deepseek-v3", 4096, 250.6},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof exact / sizeof exact[0]; i++) {
         double gflops = count(exact[i].model, "exact", exact[i].sequence, RECOMPUTE_NONE) / 1e9;
 
@@ -121,7 +120,6 @@ static double tolerance_of(double ratio)
 
 static void other_tools_differ_as_known(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof ratios / sizeof ratios[0]; i++) {
         const struct ratio *known = &ratios[i];
         double exact = count(known->model, "exact", known->sequence, RECOMPUTE_NONE);
@@ -142,7 +140,6 @@ static void what_the_device_computes_is_more(void **state)
     struct architecture llama = read_model("llama-3-8b");
     struct convention_setting setting = {.recompute = RECOMPUTE_FULL};
 
-    (void)state;
     for (size_t i = 0; i < sizeof full / sizeof full[0]; i++) {
         double exact = count("llama-3-8b", "exact", full[i].sequence, RECOMPUTE_NONE);
 
@@ -156,7 +153,6 @@ static void what_the_device_computes_is_more(void **state)
 
 static void formulas_that_do_not_fit_say_so(void **state)
 {
-    (void)state;
     assert_true(count("bert-base", "palm", 512, RECOMPUTE_NONE) < 0.0);
     assert_true(count("mamba-130m", "internevo", 512, RECOMPUTE_NONE) < 0.0);
     assert_true(count("mamba-130m", "exact", 512, RECOMPUTE_NONE) > 0.0);
@@ -174,7 +170,6 @@ static void every_convention_counts_every_model(void **state)
     size_t convention_count;
     const struct convention *conventions = all_conventions(&convention_count);
 
-    (void)state;
     for (size_t i = 0; i < sizeof models / sizeof models[0]; i++)
         for (size_t j = 0; j < convention_count; j++) {
             double flops = count(models[i], conventions[j].name, 1, RECOMPUTE_NONE);

@@ -80,7 +80,6 @@ static void matrix_products(void **state)
         {"aten::mm", "[[0, 64], [64, 176]]", "", 0}, /* an expert without tokens: counted, 0 */
     };
 
-    (void)state;
     EXPECT(expectations, COST_MATRIX);
 }
 
@@ -90,7 +89,6 @@ static void packed_pairs_count_twice(void **state)
         cost_of("aten::_scaled_mm", "[[32, 32], [32, 16], [], []]",
                 "[\"c10::Float4_e2m1fn_x2\", \"c10::Float4_e2m1fn_x2\", \"float\", \"float\"]", "");
 
-    (void)state;
     assert_int_equal(cost.flops, 2 * 32 * 64 * 16);
 }
 
@@ -140,7 +138,6 @@ static void convolutions(void **state)
          2 * 7 * 2 * 3 * 4 * 5},
     };
 
-    (void)state;
     EXPECT(expectations, COST_MATRIX);
 }
 
@@ -167,7 +164,6 @@ static void convolutions_by_their_results(void **state)
         {"aten::cudnn_convolution_backward", "[[2, 3, 8, 8], [2, 4, 4, 4], [4, 3, 3, 3]]", NULL, 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         struct op_call call = {0};
         struct op_call_text text = {
@@ -198,7 +194,6 @@ static void convolution_gradients(void **state)
          CONVOLUTION_BACKWARD("[1, 1]", "[1, 1]", "False", "4", "[False, False, True]"), 0},
     };
 
-    (void)state;
     EXPECT(expectations, COST_MATRIX);
 }
 
@@ -223,7 +218,6 @@ static void recurrent_layers(void **state)
          2 * 2 * (512 + 1024)},
     };
 
-    (void)state;
     EXPECT(expectations, COST_MATRIX);
 }
 
@@ -238,7 +232,6 @@ static void experts(void **state)
          2 * 32 * 64 * 16},
     };
 
-    (void)state;
     EXPECT(expectations, COST_MATRIX);
 }
 
@@ -284,7 +277,6 @@ static void small_work(void **state)
          "[[[4, 4], [7]], [[4, 4], [7]], [[4, 4], [7]], [[4, 4], [7]], [], [[], []]]", "", 15 * 23},
     };
 
-    (void)state;
     EXPECT(expectations, COST_POINTWISE);
     EXPECT(sampled, COST_POINTWISE);
     EXPECT(lists, COST_POINTWISE);
@@ -312,7 +304,6 @@ static void products_of_other_names(void **state)
          2 * (2 * 3 * 6 + 4 * 5 * 7)},
     };
 
-    (void)state;
     EXPECT(expectations, COST_MATRIX);
     assert_int_equal(cost_of("aten::_trilinear", "[[5, 8], [7, 8, 9], [5, 9]]", NULL, "").kind,
                      COST_NOT_COUNTED);
@@ -339,7 +330,6 @@ static void convolutions_of_devices(void **state)
          "[\"\", \"\", \"[3, 3]\", \"\", \"[1, 1]\", \"[1, 1]\", \"[1, 1]\"]", 2 * 2 * 4 * 64 * 9},
     };
 
-    (void)state;
     EXPECT(expectations, COST_MATRIX);
 }
 
@@ -347,7 +337,6 @@ static void bytes_are_read_and_written_once(void **state)
 {
     struct op_cost cost;
 
-    (void)state;
     cost = cost_of("aten::mm", "[[128, 64], [64, 176]]", "[\"float\", \"float\"]", "");
     assert_int_equal(cost.bytes, 4 * (128 * 64 + 64 * 176 + 128 * 176));
     cost = cost_of("aten::add", "[[2, 10], [10], []]",
@@ -384,7 +373,6 @@ static void what_cannot_be_counted_is_not_zero(void **state)
         {"aten::scaled_dot_product_attention", "[[8, 16], [8, 16], [8, 16]]", why_odd_shapes},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct op_cost cost = cost_of(cases[i].op, cases[i].shapes, NULL, NULL);
 
@@ -407,7 +395,6 @@ static void complex_products_count_four_times(void **state)
     static const char complex[] = "[\"c10::complex<float>\", \"c10::complex<float>\"]";
     struct op_cost cost = cost_of("aten::mm", "[[4, 3], [3, 5]]", complex, NULL);
 
-    (void)state;
     assert_int_equal(cost_of("aten::mm", "[[4, 3], [3, 5]]", real, NULL).flops, 2 * 4 * 3 * 5);
     assert_int_equal(cost.flops, 8 * 4 * 3 * 5);
     assert_int_equal(cost.model_flops, cost.flops);
@@ -418,7 +405,6 @@ static void complex_products_count_four_times(void **state)
 
 static void no_op_has_two_rules(void **state)
 {
-    (void)state;
     for (const struct flop_formula *const *formula = all_flop_formulas(); *formula; formula++)
         for (size_t i = 0; i < (*formula)->rule_count; i++)
             assert_ptr_equal(find_op_rule((*formula)->rules[i].op), &(*formula)->rules[i]);

@@ -28,7 +28,6 @@ static void names_and_figures_are_told_apart(void **state)
     const struct device_peak *h100 = row("NVIDIA H100 SXM5");
     const struct device_peak *v100 = row("NVIDIA V100 SXM2");
 
-    (void)state;
     assert_int_equal(device_peak_state(h100, PEAK_BF16), PEAK_KNOWN);
     assert_true(h100->peaks[PEAK_BF16] == 989.5e12);
     assert_int_equal(device_peak_state(h100, PEAK_FP4), PEAK_NO_UNIT);
@@ -47,7 +46,6 @@ static void every_row_is_whole(void **state)
     size_t count;
     const struct device_peak *devices = all_device_peaks(&count);
 
-    (void)state;
     assert_true(count > 50);
     for (size_t i = 0; i < count; i++) {
         const struct device_peak *device = &devices[i];
@@ -92,7 +90,6 @@ static void peaks_follow_from_units_and_clock(void **state)
     size_t checked = 0;
     const struct device_peak *devices = all_device_peaks(&count);
 
-    (void)state;
     for (size_t i = 0; i < count; i++) {
         const struct device_peak *device = &devices[i];
         double derived =
@@ -117,7 +114,6 @@ static void narrower_types_are_as_much_faster(void **state)
     size_t count;
     const struct device_peak *devices = all_device_peaks(&count);
 
-    (void)state;
     for (size_t i = 0; i < count; i++) {
         const double *peaks = devices[i].peaks;
 
@@ -134,7 +130,6 @@ static void narrower_types_are_as_much_faster(void **state)
 
 static void types_have_names(void **state)
 {
-    (void)state;
     for (int i = 0; i < PEAK_TYPE_COUNT; i++)
         assert_int_equal(peak_type_named(peak_type_name((enum peak_type)i)), i);
     assert_int_equal(peak_type_named("BFloat16"), PEAK_BF16);

@@ -71,7 +71,6 @@ static void matrix_time_is_flops_at_peak_and_a_rest(void **state)
     struct scene scene;
     const struct efficiency *efficiency;
 
-    (void)state;
     begin(&scene, 1);
     add_product(&scene, 100, bf16, (struct made_event){"nvjet_a", 1000, 5000});
     scene.made.peaks.peak_of_all = product_flops / 1000e-9; /* the product takes 1000 ns at best */
@@ -90,7 +89,6 @@ static void faster_than_the_peak_is_a_negative_rest(void **state)
 {
     struct scene scene;
 
-    (void)state;
     begin(&scene, 1);
     add_product(&scene, 100, bf16, (struct made_event){"nvjet_a", 1000, 1500});
     scene.made.peaks.peak_of_all = product_flops / 1000e-9;
@@ -103,7 +101,6 @@ static void flops_belong_to_the_step_that_launched_them(void **state)
     struct scene scene;
     const struct efficiency *efficiency;
 
-    (void)state;
     begin(&scene, 2);
     add_product(&scene, 100, bf16, (struct made_event){"nvjet_a", 9000, 13000});
     scene.made.peaks.peak_of_all = product_flops / 2000e-9;
@@ -125,7 +122,6 @@ static void work_behind_the_last_mark_counts(void **state)
     struct scene scene;
     const struct efficiency *efficiency;
 
-    (void)state;
     begin(&scene, 1);
     add_product(&scene, 100, bf16, (struct made_event){"nvjet_a", 1000, 2000});
     add_product(&scene, 300, bf16, (struct made_event){"nvjet_a", 11000, 12000});
@@ -142,7 +138,6 @@ static void each_format_has_its_own_peak(void **state)
     struct scene scene;
     const struct efficiency *efficiency;
 
-    (void)state;
     begin(&scene, 1);
     add_product(&scene, 100, bf16, (struct made_event){"nvjet_a", 1000, 2000});
     add_product(&scene, 300, fp32, (struct made_event){"ampere_sgemm_128x64_nn", 2000, 6000});
@@ -177,7 +172,6 @@ static void only_units_that_have_tf32_take_it(void **state)
         {PLATFORM_CUDA, false, "NVIDIA A100", PEAK_TF32},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct scene scene;
 
@@ -197,7 +191,6 @@ static void what_is_not_known_stays_matrix_work(void **state)
     struct scene scene;
     const struct efficiency *efficiency;
 
-    (void)state;
     begin(&scene, 1);
     add_product(&scene, 100, NULL, (struct made_event){"nvjet_a", 1000, 2000});
     efficiency = measured(&scene);
@@ -228,7 +221,6 @@ static void operators_of_a_cpu_without_shapes_have_no_price(void **state)
     struct scene scene;
     const struct efficiency *efficiency;
 
-    (void)state;
     begin(&scene, 1);
     made_host_event(&scene.made, scene.thread, EVENT_OPERATOR,
                     (struct made_event){"aten::mm", 300, 900});
@@ -243,7 +235,6 @@ static void part_of_it_may_be_unknown(void **state)
     struct scene scene;
     const struct efficiency *efficiency;
 
-    (void)state;
     begin(&scene, 1);
     add_product(&scene, 100, bf16, (struct made_event){"nvjet_a", 1000, 2000});
     made_host_event(&scene.made, scene.thread, EVENT_OPERATOR,
@@ -265,7 +256,6 @@ static void a_forward_inside_the_backward_is_recomputed(void **state)
     static const char node[] = "autograd::engine::evaluate_function: ReluBackward0";
     struct scene scene;
 
-    (void)state;
     begin(&scene, 1);
     add_product(&scene, 100, bf16, (struct made_event){"nvjet_a", 1000, 2000});
     made_host_event(&scene.made, scene.thread, EVENT_OPERATOR, (struct made_event){node, 300, 900});
@@ -282,7 +272,6 @@ static void the_precision_asked_for_holds_for_all(void **state)
 {
     struct scene scene;
 
-    (void)state;
     begin(&scene, 1);
     add_product(&scene, 100, fp32, (struct made_event){"ampere_sgemm_nn", 1000, 2000});
     scene.made.peaks.has_precision = true;

@@ -41,7 +41,6 @@ static void every_row_is_found_by_its_own_name(void **state)
     size_t count;
     const struct device_peak *devices = all_device_peaks(&count);
 
-    (void)state;
     for (size_t i = 0; i < count; i++)
         check_name(devices[i].name, devices[i].name);
 }
@@ -201,7 +200,6 @@ static const struct name_form forms[] = {
 
 static void names_of_all_tools_are_found(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         check_name(forms[i].name, forms[i].device);
 }
@@ -210,7 +208,6 @@ static void case_does_not_matter(void **state)
 {
     char text[160];
 
-    (void)state;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         size_t length = strlen(forms[i].name);
 
@@ -292,7 +289,6 @@ static const char *const other_products[] = {
 
 static void other_products_are_not_known(void **state)
 {
-    (void)state;
     assert_null(find(NULL));
     for (size_t i = 0; i < sizeof other_products / sizeof other_products[0]; i++)
         check_unknown(other_products[i]);
@@ -304,7 +300,6 @@ static void near_devices_are_named(void **state)
 {
     struct device_match match;
 
-    (void)state;
     assert_null(find_device_peak("NVIDIA GeForce RTX 4090 Laptop GPU", NULL, &match));
     assert_int_equal(match.kind, DEVICE_UNKNOWN);
     assert_string_equal(match.candidates[0]->name, "NVIDIA GeForce RTX 4090");
@@ -336,7 +331,6 @@ static void hints_tell_devices_of_one_name_apart(void **state)
         {"gfx942", {206141652992, 304, 9, 4}, "AMD Instinct MI300X"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct device_match match;
         const struct device_peak *device = find_device_peak(cases[i].name, &cases[i].hints, &match);
@@ -427,7 +421,6 @@ static const struct {
 
 static void devices_are_found_with_what_is_reported(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof reported / sizeof reported[0]; i++) {
         struct device_hints hints = {reported[i].memory_mib << 20, reported[i].multiprocessors,
                                      reported[i].major, reported[i].minor};
@@ -447,7 +440,6 @@ static void every_row_allows_for_taken_memory(void **state)
     size_t count;
     const struct device_peak *devices = all_device_peaks(&count);
 
-    (void)state;
     for (size_t i = 0; i < count; i++) {
         const struct device_peak *row = &devices[i];
         struct device_hints hints = {row->memory_bytes / 100 * 91, row->multiprocessors,
@@ -480,7 +472,6 @@ static void hints_that_contradict_the_name_count(void **state)
         {"NVIDIA H100", {0, 60, 9, 0}, "60"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct device_match match;
 
@@ -512,7 +503,6 @@ static void sizes_alone_infer_a_device(void **state)
         {"AMD Instinct MI399X VF", {206141652992, 304, 9, 4}, NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct device_match match;
         const struct device_peak *device = find_device_peak(cases[i].name, &cases[i].hints, &match);
@@ -543,7 +533,6 @@ static void near_devices_bound_the_peak(void **state)
     const struct device_peak *device =
         find_device_peak("Tesla V100-DGXS-32GB", &dgx_station, &match);
 
-    (void)state;
     assert_int_equal(match.kind, DEVICE_NEAR);
     assert_string_equal(device->name, "NVIDIA V100 SXM2 32GB");
     assert_string_equal(match.slowest->name, "NVIDIA V100 PCIe 32GB");

@@ -59,7 +59,6 @@ static void the_backward_tells_the_size_of_the_forward(void **state)
     struct made_trace made;
     struct module_costs costs = {0};
 
-    (void)state;
     made_trace_init(&made);
     add_op(&made, (struct made_event){"aten::cudnn_convolution", 0, 100}, forward_shapes, 7);
     add_backward(&made, 200, "[[2, 4, 4, 4]]", 7);
@@ -76,7 +75,6 @@ static void another_number_tells_nothing(void **state)
     struct made_trace made;
     struct module_costs costs = {0};
 
-    (void)state;
     made_trace_init(&made);
     add_op(&made, (struct made_event){"aten::cudnn_convolution", 0, 100}, forward_shapes, 6);
     add_backward(&made, 200, "[[2, 4, 4, 4]]", 7);
@@ -92,7 +90,6 @@ static void nodes_that_disagree_tell_nothing(void **state)
     struct made_trace made;
     struct module_costs costs = {0};
 
-    (void)state;
     made_trace_init(&made);
     add_op(&made, (struct made_event){"aten::cudnn_convolution", 0, 100}, forward_shapes, 7);
     add_backward(&made, 200, "[[2, 4, 4, 4]]", 7);

@@ -37,7 +37,6 @@ static void names_tell_the_unit(void **state)
         {"my_kernel", MATRIX_UNIT_NOT_TOLD},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (matrix_unit_of_name(cases[i].name) != cases[i].use)
             fail_msg("%s: %d", cases[i].name, (int)matrix_unit_of_name(cases[i].name));
@@ -45,7 +44,6 @@ static void names_tell_the_unit(void **state)
 
 static void names_tell_the_generation(void **state)
 {
-    (void)state;
     assert_int_equal(instruction_generation("cutlass_80_wmma_tensorop_bf16_s161616gemm"), 80);
     assert_int_equal(instruction_generation("sm90_xmma_gemm_bf16bf16"), 90);
     assert_int_equal(instruction_generation("ampere_bf16_s16816gemm_bf16_128x64"), 80);
@@ -55,7 +53,6 @@ static void names_tell_the_generation(void **state)
 
 static void recorded_types_tell_the_format(void **state)
 {
-    (void)state;
     assert_int_equal(precision_of_types("[\"c10::BFloat16\", \"\"]", 0), PEAK_BF16);
     assert_int_equal(precision_of_types("[\"\", \"Scalar\", \"c10::Half\"]", 0), PEAK_FP16);
     assert_int_equal(precision_of_types("[\"c10::Float8_e4m3fn\", \"float\"]", 0), PEAK_FP8);

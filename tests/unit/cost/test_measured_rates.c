@@ -36,7 +36,6 @@ static void the_fastest_of_each_format_is_its_peak(void **state)
     struct measured_rates rates = {0};
     struct error error = {0};
 
-    (void)state;
     assert_true(read_text(
         &rates,
         HEAD "\"memory_bytes_per_second\": 1.5e10, \"matmuls\": [" MATMUL(
@@ -66,7 +65,6 @@ static void all_reduces_tell_links_and_latency(void **state)
     struct measured_rates rates = {0};
     struct error error = {0};
 
-    (void)state;
     assert_true(read_text(
         &rates,
         HEAD "\"matmuls\": [" MATMUL(
@@ -97,7 +95,6 @@ static void unknown_formats_are_passed_over(void **state)
     struct measured_rates rates = {0};
     struct error error = {0};
 
-    (void)state;
     assert_true(read_text(
         &rates, HEAD "\"matmuls\": [" MATMUL("fp2", "8", "2e9") "," MATMUL("fp32", "8", "1e9") "]}",
         &error));
@@ -125,7 +122,6 @@ static void what_is_no_file_of_rates_is_refused(void **state)
         HEAD "\"matmuls\": [" MATMUL("fp32", "8", "NaN") "]}",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct measured_rates rates = {0};
         struct error error = {0};

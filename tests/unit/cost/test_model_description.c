@@ -32,7 +32,6 @@ static void parameters_are_added_up(void **state)
     SCOPED(model_description) description = {0};
     struct error error = {0};
 
-    (void)state;
     assert_true(
         model_description_parse(&description, "capture.json", capture, strlen(capture), &error));
     assert_int_equal(description.count, 4);
@@ -55,7 +54,6 @@ static void steps_of_all_windows(void **state)
     SCOPED(model_description) description = {0};
     struct error error = {0};
 
-    (void)state;
     assert_true(
         model_description_parse(&description, "capture.json", capture, strlen(capture), &error));
     assert_int_equal(describe_step(&description, 4)->samples, 6);
@@ -77,7 +75,6 @@ static void other_json_is_no_model(void **state)
         "{\"models\": [{\"modules\": [{\"parameters\": [{\"shape\": [\"x\", -3]}]}]}]}",
         NULL};
 
-    (void)state;
     for (size_t i = 0; others[i]; i++) {
         SCOPED(model_description) description = {0};
         struct error error = {0};
@@ -93,7 +90,6 @@ static void damage_is_told(void **state)
     SCOPED(model_description) description = {0};
     struct error error = {0};
 
-    (void)state;
     assert_false(model_description_parse(&description, "capture.json", capture, 100, &error));
     assert_non_null(strstr(error.message, "cannot read 'capture.json': byte"));
 }
@@ -103,7 +99,6 @@ static void no_file_is_no_error(void **state)
     SCOPED(model_description) description = {0};
     struct error error = {0};
 
-    (void)state;
     assert_true(model_description_find(&description, "tests/unit/trace.json", &error));
     assert_int_equal(description.count, 0);
     assert_true(model_description_find(&description, "tests/traces/golden/modules/x.json", &error));

@@ -32,7 +32,6 @@ static void one_device_holds_all(void **state)
                                          "vit-base",   "mamba2-130m",  "gpt2"};
     struct model_layout layout = {1, 1, 1, 1, 0};
 
-    (void)state;
     for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
         struct architecture architecture = read_model(models[i]);
         struct model_memory memory = model_memory(&architecture, &layout, mixed);
@@ -52,7 +51,6 @@ static void zero_divides_what_it_shards(void **state)
     struct layer_kind kind = {.feed_matrix = 300000000};
     static const double gigabytes[4] = {120.0, 31.4, 16.6, 1.9};
 
-    (void)state;
     architecture_add_layers(&model, kind, 25);
     for (int zero = 0; zero <= 3; zero++) {
         struct model_layout layout = {64, 1, 1, 1, zero};
@@ -71,7 +69,6 @@ static void matrices_and_layers_are_split(void **state)
     struct model_memory memory = model_memory(&llama, &layout, mixed);
     int64_t layer = 41943040 + 3 * INT64_C(4096) * 14336;
 
-    (void)state;
     /* 8 layers and the logits, the matrices by 8, two norms a layer and the last one whole */
     assert_int_equal(memory.parameters,
                      (8 * layer + 128256 * INT64_C(4096)) / 8 + 8 * 2 * 4096 + 4096);
@@ -86,7 +83,6 @@ static void experts_are_shared_among_replicas(void **state)
     struct model_memory before = model_memory(&mixtral, &apart, mixed);
     struct model_memory after = model_memory(&mixtral, &shared, mixed);
 
-    (void)state;
     assert_int_equal(before.parameters - after.parameters, experts - experts / 8);
     /* one replica of each expert is left: the optimizer of experts is not sharded further */
     shared.zero = 1;
@@ -109,7 +105,6 @@ static void layouts_that_cannot_be_are_told(void **state)
         {"mixtral-8x7b", {2, 1, 1, 4, 0}, "does not divide the 2 devices of --dp"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct architecture architecture = read_model(cases[i].model);
         struct error error = {0};

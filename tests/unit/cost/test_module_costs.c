@@ -87,7 +87,6 @@ static void modules_form_a_tree(void **state)
     struct made_trace made;
     struct module_costs costs = {0};
 
-    (void)state;
     made_trace_init(&made);
     add_small_net(&made, made_thread(&made, "1"), made_thread(&made, "2"));
     measure(&costs, &made);
@@ -114,7 +113,6 @@ static void frames_are_modules_where_there_are_no_marks(void **state)
     struct module_costs costs = {0};
     uint32_t thread;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     for (int i = 0; i < 4; i++)
@@ -140,7 +138,6 @@ static void each_flop_has_its_module_and_phase(void **state)
     struct module_costs costs = {0};
     const struct module_cost *cost;
 
-    (void)state;
     made_trace_init(&made);
     add_small_net(&made, made_thread(&made, "1"), made_thread(&made, "2"));
     measure(&costs, &made);
@@ -178,7 +175,6 @@ static void reentrant_recomputation(void **state)
     uint32_t main;
     uint32_t autograd;
 
-    (void)state;
     made_trace_init(&made);
     main = made_thread(&made, "1");
     autograd = made_thread(&made, "2");
@@ -240,7 +236,6 @@ static void an_op_broken_off_is_doubtful(void **state)
 {
     uint32_t doubtful;
 
-    (void)state;
     assert_int_equal(recomputed_flops("aten::detach", BACKWARD "MmBackward0", &doubtful), 2);
     assert_int_equal(doubtful, 1);
     /* others ran inside it: it was carried out */
@@ -283,7 +278,6 @@ static int64_t selectively_recomputed_flops(const char *inner)
 
 static void a_kept_result_is_not_computed_again(void **state)
 {
-    (void)state;
     assert_int_equal(selectively_recomputed_flops(""), 0);
     assert_int_equal(selectively_recomputed_flops("aten::mm"), 2);
 }
@@ -334,7 +328,6 @@ static void compiled_code_computes_again(void **state)
         {{true, false, false, true, "[[2, 2], [2, 2]]"}, 0, 16, 1},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct made_trace made;
         struct module_costs costs = compiled_costs(&made, cases[i].given);
@@ -354,7 +347,6 @@ static void device_time_belongs_to_modules(void **state)
     uint32_t main;
     uint32_t stream;
 
-    (void)state;
     made_trace_init(&made);
     main = made_thread(&made, "1");
     stream = made_stream(&made, 0, 7);
@@ -388,7 +380,6 @@ static void only_what_starts_in_a_window_counts(void **state)
     struct module_costs costs = {0};
     uint32_t main;
 
-    (void)state;
     made_trace_init(&made);
     main = made_thread(&made, "1");
     for (int64_t i = 0; i < 4; i++)
@@ -445,7 +436,6 @@ static void products_of_sparse_operands_are_listed(void **state)
                                         "aten::_indices", "aten::sparse_dim"};
     static const char *const callers[] = {"aten::matmul", "aten::mm", "aten::_sparse_mm"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
         for (size_t k = 0; k < sizeof callers / sizeof *callers; k++)
             one_sparse_product(callers[k], "aten::addmm", asked[i]);
@@ -458,7 +448,6 @@ static void questions_alone_take_nothing_back(void **state)
     struct module_costs costs = {0};
     uint32_t thread;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     add_range(&made, thread, (struct made_event){"nn:Net", 0, 1000});
@@ -479,7 +468,6 @@ static void flops_beside_compiled_code_are_at_least(void **state)
     struct module_costs costs = {0};
     uint32_t thread;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     add_op(&made, thread, (struct made_event){"aten::mm", 0, 100}, "[[6, 4], [4, 5]]", NO_ID);
@@ -499,7 +487,6 @@ static void pauses_of_a_closure_are_no_optimizers(void **state)
     struct module_costs costs = {0};
     uint32_t thread;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     made_host_event(&made, thread, EVENT_ANNOTATION,
@@ -528,7 +515,6 @@ static void odd_marks(void **state)
     struct module_costs costs = {0};
     uint32_t main;
 
-    (void)state;
     made_trace_init(&made);
     main = made_thread(&made, "1");
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
@@ -547,7 +533,6 @@ static void an_empty_trace(void **state)
     struct made_trace made;
     struct module_costs costs = {0};
 
-    (void)state;
     made_trace_init(&made);
     measure(&costs, &made);
     assert_int_equal(costs.tree.count, 0);

@@ -18,7 +18,6 @@ static void shapes_are_read(void **state)
                                 .values = "[\"\", \"-12\", \"\", \"\"]"};
     int64_t value;
 
-    (void)state;
     assert_true(op_call_parse(&call, &text));
     assert_int_equal(call.argument_count, 4);
     assert_int_equal(rank_of(&call, 0), 2);
@@ -45,7 +44,6 @@ static void a_scalar_tensor_is_told_from_a_number(void **state)
     struct op_call_text text = {
         .name = "aten::mul", .shapes = "[[2, 3], []]", .types = "[\"float\",\"double\"]"};
 
-    (void)state;
     assert_true(op_call_parse(&call, &text));
     assert_true(is_tensor(&call, 1));
     assert_int_equal(elements_of(&call, 1), 1);
@@ -66,7 +64,6 @@ static void values_are_read(void **state)
     struct value_list list;
     bool truth = false;
 
-    (void)state;
     assert_true(op_call_parse(&call, &text));
     assert_true(list_value(&call, 0, &list));
     assert_int_equal(list.count, 2);
@@ -91,7 +88,6 @@ static void the_result_may_be_told_by_another_op(void **state)
                                 .result = "[[1], [2, 4, 6, 6]]",
                                 .result_argument = 1};
 
-    (void)state;
     assert_true(op_call_parse(&call, &text));
     assert_true(call.has_output);
     assert_int_equal(call.argument_count, 2);
@@ -118,7 +114,6 @@ static void what_is_no_list_of_shapes_is_refused(void **state)
     struct op_call call = {0};
     struct op_call_text text = {.name = "aten::mm"};
 
-    (void)state;
     for (size_t i = 0; bad[i]; i++) {
         text.shapes = bad[i];
         assert_false(op_call_parse(&call, &text));
@@ -134,7 +129,6 @@ static void a_call_is_used_again(void **state)
     struct op_call call = {0};
     struct op_call_text text = {.name = "a", .shapes = "[[1, 2, 3], [4]]"};
 
-    (void)state;
     for (int i = 0; i < 100; i++)
         assert_true(op_call_parse(&call, &text));
     assert_int_equal(call.argument_count, 2);

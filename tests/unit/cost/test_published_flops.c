@@ -47,7 +47,6 @@ static void megatron_gpt(void **state)
     int64_t logits = linear_macs(tokens, 8192, 50304);
     int64_t softmax = INT64_C(4) * 32 * 1024 * 1024; /* its elements: 134.22 M */
 
-    (void)state;
     assert_int_equal(hundredths_of_giga(qkv), 82463);
     assert_int_equal(hundredths_of_giga(dense), 27488);
     assert_int_equal(hundredths_of_giga(wider), 109951);
@@ -65,7 +64,6 @@ static void bert_large(void **state)
                     linear_macs(tokens, 4096, 1024);
     int64_t softmax = INT64_C(80) * 16 * 128 * 128;
 
-    (void)state;
     assert_int_equal(hundredths_of_giga(layer + softmax), 12887);
     assert_int_equal(hundredths_of_giga(24 * (layer + softmax)), 309288);
 }
@@ -81,7 +79,6 @@ static void llama_3_8b(void **state)
                 "[[1, 32, 8192, 128], [1, 8, 8192, 128], [1, 8, 8192, 128], [], []]",
                 "[\"\", \"\", \"\", \"0.\", \"True\"]");
 
-    (void)state;
     assert_int_equal(2 * 32 * layer, 114349209288704);
     assert_int_equal(2 * linear_macs(tokens, 4096, 128256), 8607114461184);
     assert_int_equal(32 * attention.flops, 35184372088832);
@@ -95,7 +92,6 @@ static void two_layers_of_lstm(void **state)
     int64_t second =
         cost_of("aten::mkldnn_rnn_layer", "[[5, 2, 32], [64, 32], [64, 16]]", "").flops;
 
-    (void)state;
     assert_int_equal(2 * (first + second), 184320);
 }
 
@@ -112,7 +108,6 @@ static void alexnet(void **state)
         cost_of("aten::conv2d", "[[8, 384, 13, 13], [256, 384, 3, 3]]", CONV2D("1", "1")).flops +
         cost_of("aten::conv2d", "[[8, 256, 13, 13], [256, 256, 3, 3]]", CONV2D("1", "1")).flops;
 
-    (void)state;
     assert_int_equal(flops, 10489064448);
     assert_int_equal(
         2 * (linear_macs(8, 9216, 4096) + linear_macs(8, 4096, 4096) + linear_macs(8, 4096, 1000)),
@@ -129,7 +124,6 @@ static void depthwise_convolution_of_mamba(void **state)
                 "[\"\", \"\", \"\", \"[128]\", \"[1]\", \"[3]\", \"[1]\", \"False\", \"[0]\", "
                 "\"128\", \"[True, True, True]\"]");
 
-    (void)state;
     assert_int_equal(2 * forward.flops, 143360);
     assert_int_equal(2 * backward.flops, 286720);
 }
@@ -141,7 +135,6 @@ static void experts_of_mixtral(void **state)
         cost_of("aten::_grouped_mm", "[[256, 128], [8, 128, 512], [8]]", "").flops;
     int64_t down = cost_of("aten::_grouped_mm", "[[256, 256], [8, 256, 128], [8]]", "").flops;
 
-    (void)state;
     assert_int_equal(2 * (gate_and_up + down), 100663296);
 }
 

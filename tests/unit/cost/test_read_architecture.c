@@ -81,7 +81,6 @@ static struct architecture read_model(const char *name)
 
 static void parameters_are_those_of_the_model(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
         struct architecture architecture = read_model(counted[i].model);
         struct architecture_cost cost = architecture_cost(&architecture, 1024);
@@ -98,7 +97,6 @@ static void active_parameters_are_those_of_the_chosen_experts(void **state)
     struct architecture deepseek = read_model("deepseek-v3");
     struct architecture_cost cost = architecture_cost(&mixtral, 4096);
 
-    (void)state;
     /* 6 of 8 experts of 3 x 4096 x 14336 in 32 layers rest */
     assert_int_equal(cost.total.parameters - cost.total.active_parameters,
                      INT64_C(6) * 32 * 3 * 4096 * 14336);
@@ -113,7 +111,6 @@ static void windows_cut_attention(void **state)
     struct architecture mistral = read_model("mistral-7b");
     struct layer_kind *kind = &mistral.kinds[0];
 
-    (void)state;
     assert_int_equal(mistral.kind_count, 1);
     assert_int_equal(kind->window, 4096);
     assert_true(attended_keys(&mistral, kind, 4096) == 2048.5);
@@ -131,7 +128,6 @@ static void layers_slide_by_their_pattern(void **state)
     struct architecture second = read_model("gemma-2-9b");
     struct architecture third = read_model("gemma-3-1b");
 
-    (void)state;
     assert_int_equal(second.kinds[0].count, 21);
     assert_int_equal(second.kinds[1].count, 21);
     assert_int_equal(third.kinds[0].count, 4);
@@ -144,7 +140,6 @@ static void an_image_has_its_tokens(void **state)
     struct architecture vit = read_model("vit-base");
     struct architecture_cost cost = architecture_cost(&vit, vit.fixed_sequence);
 
-    (void)state;
     assert_int_equal(vit.fixed_sequence, 197);
     /* one head for 197 tokens: 10 labels */
     assert_true(cost.parts[PART_HEAD].forward_flops == 2.0 * 768 * 10 / 197);
@@ -179,7 +174,6 @@ static void check_error(const char *text, const char *expected)
 
 static void bad_files_are_told_by_key(void **state)
 {
-    (void)state;
     check_error("[]", "config.json: an object was expected");
     check_error("{}", "'model_type' is missing");
     check_error("{\"model_type\": \"lama\"}", "'lama' is not known: known are llama, mistral");
@@ -204,7 +198,6 @@ static void a_missing_or_odd_file_is_named(void **state)
     struct architecture architecture;
     struct error error = {0};
 
-    (void)state;
     assert_false(architecture_read(&architecture, "tests/models/none.json", &error));
     assert_non_null(strstr(error.message, "tests/models/none.json"));
     assert_false(architecture_read(&architecture, "README.md", &error));
@@ -227,7 +220,6 @@ static void a_capture_has_the_config_of_its_model(void **state)
     struct error error = {0};
     bool is_read;
 
-    (void)state;
     assert_true(file >= 0);
     assert_int_equal(write(file, text, sizeof text - 1), sizeof text - 1);
     close(file);
@@ -253,7 +245,6 @@ static void the_largest_sizes_do_not_overflow(void **state)
     const struct json_node *root = json_tree_parse(&arena, text, strlen(text), &error);
     struct architecture_cost cost;
 
-    (void)state;
     assert_true(architecture_from_config(&architecture, root, "c", &error));
     cost = architecture_cost(&architecture, INT64_C(1) << 30);
     assert_true(cost.total.parameters > 0);

@@ -34,7 +34,6 @@ static void shapes_are_scaled_as_a_pass_has_them(void **state)
         {"[]", "[]"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char scaled[256];
         struct scaled_elements elements;
@@ -50,7 +49,6 @@ static void images_have_samples_alone(void **state)
     char scaled[128];
     struct scaled_elements elements;
 
-    (void)state;
     assert_true(
         scale_shapes("[[8, 3, 32, 32], [64, 3, 3, 3]]", &images, scaled, sizeof scaled, &elements));
     assert_string_equal(scaled, "[[16, 3, 32, 32], [64, 3, 3, 3]]");
@@ -65,7 +63,6 @@ static void odd_texts_are_refused(void **state)
     char scaled[64];
     struct scaled_elements elements;
 
-    (void)state;
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
         assert_false(scale_shapes(odd[i], &change, scaled, sizeof scaled, &elements));
     assert_false(scale_shapes("[[4, 128, 96]]", &change, scaled, 8, &elements));

@@ -44,7 +44,6 @@ static void qwen3_8b_decode(void **state)
     /* two norms of 4096 and of queries and keys (128 each) in a layer, one behind them */
     double norms = 36.0 * (2 * 4096 + 2 * 128) + 4096;
 
-    (void)state;
     assert_null(why_no_serving_cost(&qwen));
     assert_close(cost.total.flops, 2 * 32 * (36 * (attention + feed) + logits) +
                                        36.0 * 32 * 1025 * 2 * 32 * (128 + 128));
@@ -62,7 +61,6 @@ static void prefill_gives_logits_to_the_last_token(void **state)
     struct serving_batch batch = serving_batch_even(15, 1024, 1024, false);
     struct serving_cost cost = serving_cost(&qwen, &batch, 1, 1);
 
-    (void)state;
     assert_close(cost.parts[PART_OUTPUT].flops, 2.0 * 15 * 4096 * 151936);
     assert_close(cost.parts[PART_SCORES].flops,
                  36.0 * 15 * (1024.0 * 1025 / 2) * 2 * 32 * (128 + 128));
@@ -72,7 +70,6 @@ static void new_tokens_behind_a_cache(void **state)
 {
     struct serving_batch batch = serving_batch_even(2, 4, 10, false);
 
-    (void)state;
     /* the four new tokens see 7, 8, 9 and 10 */
     assert_close(batch.pairs, 2.0 * (7 + 8 + 9 + 10));
     assert_close(batch.keys, 20);
@@ -88,7 +85,6 @@ static void gpt_oss_decode(void **state)
     double expert = 3.0 * 2880 * 2880 * 4.25 / 8 + (2.0 * 2880 + 2880) * 2;
     double read = 32 * (1 - __builtin_pow(miss, 32));
 
-    (void)state;
     assert_close(cost.experts_read, read);
     assert_close(cost.parts[PART_EXPERTS].weight_bytes, 24 * read * expert);
     assert_close(cost.parts[PART_EXPERTS].flops, 2.0 * 24 * 32 * 4 * 3 * 2880 * 2880);
@@ -105,7 +101,6 @@ static void deepseek_v3_decode_on_the_compressed_cache(void **state)
     struct serving_cost cost = serving_cost(&deepseek, &batch, 1, 1);
     struct serving_cost shared = serving_cost(&deepseek, &batch, 1, 8);
 
-    (void)state;
     assert_close(cost.parts[PART_SCORES].flops, 61.0 * 4 * 1000 * 2 * 128 * (512 + 64 + 512));
     assert_close(cost.parts[PART_SCORES].cache_bytes, 61.0 * 4 * 1000 * (512 + 64) * 2);
     /* fp8, and a scale of 32 bits for each block of 128 by 128 */
@@ -125,7 +120,6 @@ static void a_window_of_a_prefill(void **state)
     struct serving_cost cost = serving_cost(&oss, &batch, 1, 1);
     double in_full = 0;
 
-    (void)state;
     for (int key = 701; key <= 1000; key++)
         in_full += key;
     assert_close(cost.parts[PART_SCORES].flops,
@@ -141,7 +135,6 @@ static void chunks_of_llama_4(void **state)
     struct serving_cost cost = serving_cost(&scout, &batch, 1, 1);
     double keys = 0;
 
-    (void)state;
     for (int i = 0; i < scout.kind_count; i++)
         keys += (double)scout.kinds[i].count * (scout.kinds[i].chunk > 0 ? 100 : 8192 * 2 + 100);
     assert_close(cost.parts[PART_SCORES].flops, keys * 2 * (double)scout.heads * (128 + 128));
@@ -151,7 +144,6 @@ static void peaks_of_formats_without_a_unit(void **state)
 {
     double peaks[PEAK_TYPE_COUNT] = {[PEAK_BF16] = 100, [PEAK_FP8] = -1};
 
-    (void)state;
     assert_int_equal(format_with_peak(PEAK_FP4, peaks), PEAK_BF16);
     assert_int_equal(format_with_peak(PEAK_FP32, peaks), PEAK_TYPE_COUNT);
     peaks[PEAK_FP8] = 200;
@@ -210,7 +202,6 @@ static void methods_of_quantization(void **state)
          8, PEAK_INT8},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         char text[512];
         struct weight_storage storage;
@@ -232,7 +223,6 @@ static void modules_that_stay(void **state)
         stored("\"quantization_config\": {\"quant_method\": \"fp8\", \"ignore\": "
                "[\"re:.*self_attn.*\", \"model.layers.2.mlp*\", 7, \"\", \"re:((\"]}");
 
-    (void)state;
     assert_false(storage.has_type);
     assert_close(storage.parts[STORED_MIXER].bytes, 2);
     assert_int_equal(storage.parts[STORED_MIXER].format, PEAK_BF16);
@@ -247,7 +237,6 @@ static void the_cache_in_fp8(void **state)
                "\"kv_cache_scheme\": {\"num_bits\": 8, \"type\": \"float\"}}");
     struct weight_storage plain = stored("\"dtype\": \"float32\"");
 
-    (void)state;
     assert_close(scheme.cache_bytes, 1);
     assert_close(plain.cache_bytes, 4);
     assert_close(plain.parts[STORED_MIXER].bytes, 4);
@@ -260,7 +249,6 @@ static void what_is_not_counted_is_said(void **state)
     struct architecture t5 = model("t5-small");
     struct architecture qwen = model("qwen3-8b");
 
-    (void)state;
     assert_non_null(why_no_serving_cost(&bert));
     assert_non_null(why_no_serving_cost(&t5));
     qwen.storage = stored("\"quantization_config\": {\"quant_method\": \"new-method\"}");

@@ -55,7 +55,6 @@ static void attention_of_a_step(void **state)
     struct op_cost cost = cost_in(around, unified);
     struct op_call_text flat = unified;
 
-    (void)state;
     assert_int_equal(cost.kind, COST_MATRIX);
     assert_int_equal(cost.masked_flops, 4 * 8 * 64 * CAUSAL_PAIRS);
     assert_int_equal(cost.flops, 4 * 8 * 64 * ALL_PAIRS);
@@ -71,7 +70,6 @@ static void attention_of_one_kind_of_requests(void **state)
     struct call_surroundings around = {.step = &mixed_step};
     struct op_call_text text = unified;
 
-    (void)state;
     text.shapes = "[[3, 8, 64], [3, 2, 64], [3, 2, 64], [3, 8, 64]]";
     assert_int_equal(cost_in(around, text).masked_flops, 4 * 8 * 64 * (3 + 4 + 5));
     text.shapes = "[[2, 8, 64], [2, 2, 64], [2, 2, 64], [2, 8, 64]]";
@@ -85,7 +83,6 @@ static void attention_without_lengths_is_not_counted(void **state)
     struct serving_range unknown = mixed_step;
     struct op_cost cost = cost_in((struct call_surroundings){0}, unified);
 
-    (void)state;
     assert_ptr_equal(cost.why, why_no_lengths);
     assert_true(cost.is_own_work);
     unknown.has_sums = false;
@@ -100,7 +97,6 @@ static void windows_count_by_their_layers(void **state)
     struct call_surroundings around = {.step = &mixed_step, .windows = &windows};
     struct op_cost cost = cost_in(around, unified);
 
-    (void)state;
     assert_int_equal(cost.masked_flops, 4 * 8 * 64 * (12 + (8 + 8 + 30) / 2));
     assert_int_equal(cost.bytes, 2 * (2 * 8 * 8 * 64 + (5 + (16 + 30) / 2) * 2 * 2 * 64));
 }
@@ -116,7 +112,6 @@ static void attention_over_a_cache(void **state)
                                       "[99, 1, 2, 64], [9]]",
                             .types = "[" BF16 ", \"unsigned char\", " BF16 ", " FP8 ", " FP8 "]"});
 
-    (void)state;
     assert_int_equal(cost.masked_flops, 4 * 8 * 64 * CAUSAL_PAIRS);
     assert_int_equal(cost.bytes, 2 * 2 * 8 * 8 * 64 + KEYS * 2 * 2 * 64);
     cost = cost_in(around, (struct op_call_text){
@@ -138,7 +133,6 @@ static void latent_attention(void **state)
                               .shapes = "[[8, 16, 512], [8, 16, 512], [8, 16, 64], [99, 128, 576]]",
                               .types = "[" BF16 ", " BF16 ", " BF16 ", " BF16 "]"});
 
-    (void)state;
     assert_int_equal(cost.masked_flops, 2 * 16 * (2 * 512 + 64) * CAUSAL_PAIRS);
     assert_int_equal(cost.bytes, 2 * (8 * 16 * (2 * 512 + 64) + KEYS * 576));
 }
@@ -154,7 +148,6 @@ static void packed_requests_of_one_length(void **state)
     static const char name[] = "aiter::mha_batch_prefill";
     struct op_cost cost = cost_of(name, shapes, "", PREFILL_VALUES("4", "True"));
 
-    (void)state;
     assert_int_equal(cost.flops, 4 * 8 * 64 * 3 * 4 * 4);
     assert_int_equal(cost.masked_flops, 4 * 8 * 64 * 3 * (1 + 2 + 3 + 4));
     cost = cost_of(name, shapes, "", PREFILL_VALUES("4", "False"));
@@ -201,7 +194,6 @@ static void products_of_libraries(void **state)
         {"_GroupedLinear", "[[16, 64], [], [32, 64], [32, 64]]", ""},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
         struct op_cost cost = cost_of(products[i].op, products[i].shapes, "", products[i].values);
 
@@ -219,7 +211,6 @@ static void formats_of_products(void **state)
     struct op_cost cost = cost_of("_C::cutlass_scaled_mm", "[[16, 32], [16, 64], [64, 32]]",
                                   "[" BF16 ", " FP8 ", " FP8 "]", "");
 
-    (void)state;
     assert_int_equal(cost.operand, 1); /* its type is that of the product, not the result's */
     assert_int_equal(cost.bytes, 2 * 16 * 32 + 16 * 64 + 64 * 32);
     cost = cost_of("_C::cutlass_scaled_fp4_mm", "[[16, 32], [16, 32], [32, 32]]",
@@ -240,7 +231,6 @@ static void experts_by_their_weights(void **state)
         "sglang::outplace_fused_experts", "[[4, 16], [8, 48, 8], [8, 16, 12], [4, 2], [4, 2]]",
         "[" BF16 ", \"unsigned char\", \"unsigned char\", \"float\"]", "");
 
-    (void)state;
     assert_int_equal(cost.flops, 2 * 4 * 2 * (48 * 16 + 16 * 24));
     assert_int_equal(cost.bytes, bytes);
     assert_int_equal(packed.flops, cost.flops);
@@ -257,7 +247,6 @@ static void experts_by_the_config(void **state)
     struct call_surroundings around = {.experts = &sizes};
     struct op_cost cost = cost_in(around, text);
 
-    (void)state;
     assert_int_equal(cost.flops, 2 * 4 * 2 * 1152);
     assert_int_equal(cost.bytes, (int64_t)(5.46875 * 1152 * 2) + 2 * 4 * 32 * 2);
     assert_ptr_equal(cost_in((struct call_surroundings){0}, text).why, why_no_expert_sizes);
@@ -312,7 +301,6 @@ static void memory_bound_operators(void **state)
          64 * (7 * 16 + 1 + 2 + 5), 2 * (3 * 64 + 2 * 256 + 64) + 4 * (64 + 4)},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct op_cost cost =
             cost_of(cases[i].op, cases[i].shapes, cases[i].types, cases[i].values);
@@ -333,7 +321,6 @@ static void chunked_scan(void **state)
     int64_t chunks = 2 * 4;
     int64_t of_states = 2 * 16 * 32 * (4 * 8);
 
-    (void)state;
     assert_int_equal(cost.flops, 2 * chunks * (16 * 16 * (32 + 4 * 8) + of_states));
     assert_int_equal(cost.masked_flops, 2 * chunks * (16 * 17 / 2 * (32 + 4 * 8) + of_states));
     assert_int_equal(cost_of("causal_conv1d_fwd", "[[2, 4, 8], [4, 3]]", "", "").kind,
@@ -345,7 +332,6 @@ static void chunked_scan(void **state)
 /* Sizes of a file made to mislead. */
 static void sizes_that_do_not_fit(void **state)
 {
-    (void)state;
     assert_ptr_equal(cost_of("vllm::rocm_unquantized_gemm",
                              "[[9000000000, 9000000000], [9000000000, 9000000000]]", "", "")
                          .why,
@@ -369,7 +355,6 @@ static void templates_of_flex_attention(void **state)
     char shapes[256];
     struct op_cost cost;
 
-    (void)state;
     snprintf(shapes, sizeof shapes, "[[2, 8, 64, 16], [2, 4, 128, 16], [2, 4, 128, 32], %s", rest);
     cost = cost_of("triton_tem_fused__to_copy_flex_attention_3", shapes, "", "");
     assert_int_equal(cost.kind, COST_MATRIX);
@@ -403,7 +388,6 @@ static void sage_attention(void **state)
     };
     struct op_cost cost;
 
-    (void)state;
     assert_int_equal(cost_of("sage_fwd_1", first, "", "").flops, 2 * 4 * 64 * 96 * (16 + 32));
     assert_int_equal(cost_of("sage_fwd_12", last, "", "").flops, 2 * 4 * 64 * 96 * (16 + 32));
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)

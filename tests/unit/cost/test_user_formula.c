@@ -38,7 +38,6 @@ static int64_t value_of(const char *expression)
 
 static void arithmetic(void **state)
 {
-    (void)state;
     assert_int_equal(value_of("2 + 3 * 4"), 14);
     assert_int_equal(value_of("(2 + 3) * 4"), 20);
     assert_int_equal(value_of("20 - 5 - 3"), 12);
@@ -54,7 +53,6 @@ static void a_line_replaces_what_is_built_in(void **state)
 {
     struct op_cost cost;
 
-    (void)state;
     cost = cost_with("# ours\n\naten::mm = 42 # forty-two\naten::mm bytes = 2 * elements(in0)\n",
                      "aten::mm");
     assert_int_equal(cost.kind, COST_MATRIX);
@@ -69,7 +67,6 @@ static void a_line_replaces_what_is_built_in(void **state)
 
 static void what_a_call_lacks_is_not_counted(void **state)
 {
-    (void)state;
     assert_int_equal(cost_with("my::op = in5[0]", "my::op").kind, COST_NOT_COUNTED);
     assert_int_equal(cost_with("my::op = in0[3]", "my::op").kind, COST_NOT_COUNTED);
     assert_int_equal(cost_with("my::op = value(0)", "my::op").kind, COST_NOT_COUNTED);
@@ -99,7 +96,6 @@ static void mistakes_are_told_by_line_and_column(void **state)
         {"my::op bytes = 4", "has a line for its bytes and none"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
         SCOPED(user_formulas) formulas = {0};
         struct error error = {0};
@@ -118,7 +114,6 @@ static void a_missing_file_is_an_error(void **state)
     SCOPED(user_formulas) formulas = {0};
     struct error error = {0};
 
-    (void)state;
     assert_false(user_formulas_read(&formulas, "tests/no/such/file", &error));
     assert_non_null(strstr(error.message, "no/such/file"));
 }

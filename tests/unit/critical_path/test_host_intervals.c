@@ -86,7 +86,6 @@ static void parts_cover_the_stretches(void **state)
     struct taken taken = {.count = 0};
     uint32_t thread;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     made_host_event(&made, thread, EVENT_OPERATOR, (struct made_event){"outer", 1100, 1200});

@@ -81,7 +81,6 @@ static void every_nanosecond_of_a_step_has_its_link(void **state)
     struct section *section;
     uint32_t tracks[2];
 
-    (void)state;
     made_trace_init(&made);
     tracks[0] = made_thread(&made, "1");
     tracks[1] = made_stream(&made, 0, 7);
@@ -128,7 +127,6 @@ static void the_path_is_on_the_timeline(void **state)
     uint32_t tracks[2];
     int64_t at_ns = 0;
 
-    (void)state;
     made_trace_init(&made);
     tracks[0] = made_thread(&made, "1");
     tracks[1] = made_stream(&made, 0, 7);
@@ -160,7 +158,6 @@ static void what_runs_beside_the_path_has_slack(void **state)
     uint32_t compute[2], communication[2], side[2];
     struct call_chains chains = {.call_count = 0};
 
-    (void)state;
     made_trace_init(&made);
     compute[0] = communication[0] = side[0] = made_thread(&made, "1");
     compute[1] = made_stream(&made, 0, 7);
@@ -206,7 +203,6 @@ static void the_path_crosses_threads(void **state)
     struct section *section;
     uint32_t first, backward[2];
 
-    (void)state;
     made_trace_init(&made);
     first = made_thread(&made, "1");
     backward[0] = made_thread(&made, "2");
@@ -231,7 +227,6 @@ static void what_nothing_explains_is_named(void **state)
     struct section *section;
     uint32_t tracks[2];
 
-    (void)state;
     made_trace_init(&made);
     tracks[0] = made_thread(&made, "1");
     tracks[1] = made_stream(&made, 0, 7);
@@ -253,7 +248,6 @@ static void a_refused_replay_has_no_path(void **state)
     struct section *section;
     uint32_t tracks[2];
 
-    (void)state;
     made_trace_init(&made);
     tracks[0] = made_thread(&made, "1");
     tracks[1] = made_stream(&made, 0, 7);

@@ -59,7 +59,6 @@ static void the_path_of_a_diamond_is_known(void **state)
     int64_t found[4];
     uint32_t stuck;
 
-    (void)state;
     for (int i = 0; i < 4; i++)
         made.durations[task_graph_add(&made.graph)] = durations[i];
     task_graph_need(&made.graph, 1, 0);
@@ -95,7 +94,6 @@ static void the_path_goes_to_the_last_to_come(void **state)
     int64_t found[4];
     uint32_t group, stuck;
 
-    (void)state;
     group = task_graph_add_group(&made.graph);
     for (int i = 0; i < 4; i++)
         made.durations[task_graph_add(&made.graph)] = durations[i];
@@ -177,7 +175,6 @@ static void check_changes(struct case_of_tasks *made, const int64_t *slacks, int
 
 static void slack_is_what_a_replay_says(void **state)
 {
-    (void)state;
     for (uint32_t seed = 1; seed <= 500; seed++) {
         struct case_of_tasks made;
         SCOPED(task_path) path = {.count = 0};

@@ -59,7 +59,6 @@ static void fate_decides_which_steps_were_kept(void **state)
     struct job job = {0};
     struct job_accounts accounts = {0};
 
-    (void)state;
     job_begin_source(&job, "a.log");
     tell(&job, JOB_START, 1000, -1);
     for (int64_t step = 1; step <= 3; step++)
@@ -90,7 +89,6 @@ static void spans_are_booked_once_for_all_ranks(void **state)
     struct job job = {0};
     struct job_accounts accounts = {0};
 
-    (void)state;
     job_begin_source(&job, "a.log");
     tell(&job, JOB_TRAINING, 100, 0);
     tell_step(&job, 110, 1, -1);
@@ -117,7 +115,6 @@ static void a_checkpoint_in_the_background_costs_nothing(void **state)
     struct job job = {0};
     struct job_accounts accounts = {0};
 
-    (void)state;
     job_begin_source(&job, "a.log");
     tell(&job, JOB_TRAINING, 100, 0);
     tell_step(&job, 110, 1, -1);
@@ -138,7 +135,6 @@ static void without_times_only_what_is_told_is_booked(void **state)
     struct job job = {0};
     struct job_accounts accounts = {0};
 
-    (void)state;
     job_begin_source(&job, "a.log");
     tell_step(&job, -1, 10, 2);
     tell_step(&job, -1, 20, 3);
@@ -156,7 +152,6 @@ static void lines_of_two_jobs_are_refused(void **state)
     struct job job = {0};
     struct error error = {0};
 
-    (void)state;
     job_begin_source(&job, "a.log");
     for (int64_t step = 1; step <= 6; step++) {
         tell_step(&job, 100 + 10 * step, 5000 + 2 * step - 1, 5);
@@ -175,7 +170,6 @@ static void two_files_that_train_at_once_are_two_jobs(void **state)
     struct job job = {0};
     struct error error = {0};
 
-    (void)state;
     job_begin_source(&job, "a.log");
     for (int64_t step = 1; step <= 9; step++)
         tell_step(&job, 100 + 10 * step, step, 10);
@@ -194,7 +188,6 @@ static void rates_that_cannot_be_are_left_out(void **state)
     struct job_rates rates;
     const double tflops[] = {180, 190, 200, 917442, 190, 185, 700, 195};
 
-    (void)state;
     job_begin_source(&job, "a.log");
     for (int64_t step = 0; step < 8; step++) {
         struct job_event event = job_event_of(JOB_STEP);
@@ -225,7 +218,6 @@ static void step_times_spread_and_drift(void **state)
     struct job_accounts accounts = {0};
     struct job_step_times times;
 
-    (void)state;
     job_begin_source(&job, "a.log");
     for (int64_t step = 1; step <= 160; step++)
         tell_step(&job, -1, step, step == 50 ? 100 : step <= 80 ? 10 : 11);
@@ -253,7 +245,6 @@ static void summer_time_is_no_pause(void **state)
     struct job job = {0};
     struct job_accounts accounts = {0};
 
-    (void)state;
     assert_true(job_is_spring_forward(behind * second, 3600 * second));
     assert_false(job_is_spring_forward((behind + 86400) * second, 3600 * second));
     assert_false(job_is_spring_forward(behind * second, 3500 * second));

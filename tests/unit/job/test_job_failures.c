@@ -20,7 +20,6 @@ static void the_published_case_comes_out(void **state)
                                .checkpoint = 0.0,
                                .interval = 5 * minute};
 
-    (void)state;
     assert_true(fabs(expected_ettr(&model) - 0.93) < 0.005);
     model.interval = 60 * minute;
     assert_true(expected_ettr(&model) < 0.7);
@@ -31,7 +30,6 @@ static void the_best_interval_is_best(void **state)
     struct ettr_model model = {.failures = 1.0 / 3600, .restart = 60, .checkpoint = 10};
     double best = best_checkpoint_interval(&model), highest;
 
-    (void)state;
     assert_true(fabs(best - sqrt(72000.0)) < 1e-9);
     model.interval = best;
     highest = expected_ettr(&model);
@@ -87,7 +85,6 @@ static void a_simulation_agrees_within_its_error(void **state)
     enum { RUNS = 400 };
     uint64_t seed = 20250405;
 
-    (void)state;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         const struct ettr_model *model = &models[i];
         double first_order = model->failures * (model->restart + model->interval / 2);

@@ -113,7 +113,6 @@ static void dilation_is_a_line_of_its_own_and_not_scaled(void **state)
     struct told_job known = {.job = {0}};
     const struct traced_step steps[] = {window(0, 4), window(0, 5), window(0, 6)};
 
-    (void)state;
     tell_attempt(&known, 100, 26, 1);
     fill(&known, steps, 3, 1u << HOST);
     assert_int_equal(known.kept.dilation.ns, 15 * ms);
@@ -133,7 +132,6 @@ static void a_slow_step_is_told_and_not_explained(void **state)
     struct told_job known = {.job = {0}};
     const struct traced_step steps[] = {window(0, 4), window(0, 5), window(0, 6)};
 
-    (void)state;
     begin_attempt(&known);
     for (int64_t own = 1; own <= 50; own++)
         tell_step(&known, own,
@@ -154,7 +152,6 @@ static void waiting_for_data_is_taken_from_each_step(void **state)
     struct told_job known = {.job = {0}};
     const struct traced_step steps[] = {window(0, 4), window(0, 5), window(0, 6)};
 
-    (void)state;
     begin_attempt(&known);
     for (int64_t own = 1; own <= 50; own++)
         tell_step(&known, own,
@@ -174,7 +171,6 @@ static void an_attempt_without_a_window_gets_that_of_another(void **state)
     struct told_job known = {.job = {0}};
     const struct traced_step steps[] = {window(0, 4), window(0, 5), window(0, 6)};
 
-    (void)state;
     tell_attempt(&known, 40, 26, 1);
     tell_attempt(&known, 60, 0, 1);
     fill(&known, steps, 3, 1u << HOST);
@@ -188,7 +184,6 @@ static void without_a_window_nothing_is_known(void **state)
 {
     struct told_job known = {.job = {0}};
 
-    (void)state;
     tell_attempt(&known, 40, 0, 1);
     fill(&known, NULL, 0, 1u << HOST);
     assert_int_equal(known.kept.not_known.ns, 840 * ms);
@@ -202,7 +197,6 @@ static void windows_of_other_steps_do_not_count(void **state)
     struct told_job known = {.job = {0}};
     const struct traced_step steps[] = {window(0, 400), window(7, 4), window(0, 4)};
 
-    (void)state;
     tell_attempt(&known, 40, 0, 1);
     fill(&known, steps, 3, 1u << HOST);
     assert_int_equal(known.kept.window_count, 0);
@@ -216,7 +210,6 @@ static void an_unknown_wait_is_scaled_like_the_rest(void **state)
     struct told_job known = {.job = {0}};
     const struct traced_step steps[] = {window(0, 4), window(0, 5), window(0, 6)};
 
-    (void)state;
     tell_attempt(&known, 100, 26, -1);
     fill(&known, steps, 3, 1u << HOST);
     assert_int_equal(known.kept.dilation.ns, 15 * ms);

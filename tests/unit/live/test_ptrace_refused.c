@@ -25,7 +25,6 @@ static void expect(struct ptrace_facts facts, const char *words)
 /* One reason each, the one that decides. */
 static void each_setting_is_named(void **state)
 {
-    (void)state;
     expect((struct ptrace_facts){.scope = 1}, "kernel.yama.ptrace_scope is 1, which");
     expect((struct ptrace_facts){.scope = 2}, "kernel.yama.ptrace_scope is 2, which");
     expect((struct ptrace_facts){.scope = 3}, "kernel.yama.ptrace_scope is 3, which");
@@ -46,7 +45,6 @@ static void each_setting_is_named(void **state)
 
 static void what_to_do_stands_behind(void **state)
 {
-    (void)state;
     for (int scope = 1; scope <= 3; scope++)
         expect((struct ptrace_facts){.scope = scope}, "ask the administrator");
     expect((struct ptrace_facts){.scope = 1}, "'sysctl kernel.yama.ptrace_scope=0'");

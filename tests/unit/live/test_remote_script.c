@@ -68,7 +68,6 @@ static void it_is_told_what_to_run(void **state)
 {
     static const uint32_t versions[] = {0x030e08f0, 0x030f00f0};
 
-    (void)state;
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
         struct remote_script script;
         struct error error;
@@ -92,7 +91,6 @@ static void what_others_sent_is_left(void **state)
     struct error error;
     int minor = 0;
 
-    (void)state;
     make_state(0x030e00f0, 1);
     assert_int_equal(find_state(&script, &minor), REMOTE_LOOKS);
     strcpy(thread.name, "/tmp/debugger.py");
@@ -114,7 +112,6 @@ static void what_is_not_known_is_left_alone(void **state)
     int minor = 0;
     char path[NAME_ROOM + 1];
 
-    (void)state;
     make_state(0x030e00f0, 0);
     assert_int_equal(find_state(&script, &minor), REMOTE_IS_OFF);
     make_state(0x030e00b2, 1); /* before it was released */

@@ -43,7 +43,6 @@ static void test_step_windows(void **state)
 {
     struct step_window_asked window = {0};
 
-    (void)state;
     assert_true(parse_step_window("10", &window));
     assert_int_equal(window.first, 10);
     assert_int_equal(window.last, 10);
@@ -60,7 +59,6 @@ static void test_step_windows(void **state)
 
 static void test_own_block(void **state)
 {
-    (void)state;
     assert_true(
         read_text("{\"flopledger\": {\"steps\": \"10-12\", \"every\": 1000, \"memory\": true,"
                   "\"shapes\": false, \"modules\": \"a.*,b\", \"output\": \"x\\/y\"}}"));
@@ -76,7 +74,6 @@ static void test_own_block(void **state)
 
 static void test_deepspeed_block(void **state)
 {
-    (void)state;
     assert_true(read_text("{\"train_batch_size\": 8, \"zero\": {\"stage\": [1, {\"x\": null}]},"
                           " \"flops_profiler\": {\"enabled\": true, \"recompute_fwd_factor\": 0.0,"
                           " \"profile_step\": 3, \"module_depth\": 2, \"top_modules\": 5,"
@@ -93,7 +90,6 @@ static void test_deepspeed_block(void **state)
 
 static void test_keys_of_deepspeed_alone(void **state)
 {
-    (void)state;
     assert_true(read_text("{\"enabled\": false, \"output_file\": null}"));
     assert_true(settings.has_deepspeed_block);
     assert_false(settings.is_enabled);
@@ -104,7 +100,6 @@ static void test_keys_of_deepspeed_alone(void **state)
 
 static void test_what_is_refused(void **state)
 {
-    (void)state;
     refuses("{\"flopledger\": {\"stepz\": \"3\"}}", "did you mean \"steps\"");
     refuses("{\"flopledger\": {\"steps\": \"1\"}}", "\"steps\"");
     refuses("{\"flopledger\": {\"every\": 0}}", "\"every\"");
@@ -121,7 +116,6 @@ static void test_what_is_refused(void **state)
 
 static void test_missing_file(void **state)
 {
-    (void)state;
     settings = default_run_settings;
     assert_false(read_run_config(&settings, "/nonexistent/run.json", &arena, &error));
     assert_non_null(strstr(error.message, "cannot read '/nonexistent/run.json'"));
@@ -129,7 +123,6 @@ static void test_missing_file(void **state)
 
 static int clear(void **state)
 {
-    (void)state;
     arena_clear(&arena);
     return 0;
 }

@@ -118,7 +118,6 @@ static void a_thread_is_as_it_was(void **state)
     pid_t child;
     uint64_t expected = 0;
 
-    (void)state;
     if (!signal_return)
         skip();
     assert_int_equal(pipe(ends), 0);
@@ -154,7 +153,6 @@ static void one_that_has_ended_is_told(void **state)
     struct error error;
     pid_t child = fork();
 
-    (void)state;
     if (child == 0)
         _exit(0);
     assert_int_equal(waitpid(child, NULL, 0), child);
@@ -182,7 +180,6 @@ static void why_one_does_not_stop_is_told(void **state)
     struct error error;
     pid_t child;
 
-    (void)state;
     shared->rounds = 0;
     child = fork();
     if (child == 0)

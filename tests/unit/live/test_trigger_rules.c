@@ -19,7 +19,6 @@ static bool accepts(const char *text)
 
 static void what_is_documented_is_taken(void **state)
 {
-    (void)state;
     assert_true(accepts("step_time>1.5*median"));
     assert_true(accepts("step_time > 2s"));
     assert_true(accepts("step_time>800ms"));
@@ -29,7 +28,6 @@ static void what_is_documented_is_taken(void **state)
 
 static void all_else_is_refused(void **state)
 {
-    (void)state;
     assert_false(accepts(""));
     assert_false(accepts(","));
     assert_false(accepts("step_time>1.5*median,"));
@@ -51,7 +49,6 @@ static void bytes_have_units(void **state)
 {
     int64_t bytes = 0;
 
-    (void)state;
     assert_true(parse_byte_limit("500", &bytes));
     assert_int_equal(bytes, 500);
     assert_true(parse_byte_limit("3M", &bytes));

@@ -49,7 +49,6 @@ static void long_texts_come_whole_in_pages(void **state)
     int64_t from = 0;
     int pages = 0;
 
-    (void)state;
     assert_non_null(text);
     text[0] = 'a';
     for (size_t i = 0; i < CHARACTERS; i++)
@@ -78,7 +77,6 @@ static void a_place_behind_the_end_is_an_error(void **state)
     struct json_writer writer = {.output = stdout};
     struct error error = {0};
 
-    (void)state;
     assert_false(mcp_write_text_answer(&writer, "abc", 3, &wanted, &error));
     assert_non_null(strstr(error.message, "3 bytes"));
 }
@@ -95,7 +93,6 @@ static void rows_stop_where_an_answer_is_full(void **state)
     FILE *memory = open_memstream(&written.text, &written.length);
     struct json_writer writer = {.output = memory};
 
-    (void)state;
     fprintf(report, "{\"ranks\": [{\"label\": \"r\", \"sections\": {\"s\": {\"tables\": {\"t\": "
                     "{\"rows_in_all\": 100, \"rows\": [");
     for (int i = 0; i < 100; i++)

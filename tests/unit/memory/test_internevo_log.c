@@ -29,7 +29,6 @@ static void paths_are_nodes(void **state)
     struct made_memory made;
     SCOPED(internevo_tree) tree = {0};
 
-    (void)state;
     made_memory_init(&made, memory_trace_text, memory_side_text);
     internevo_tree_fill(&tree, &made.run, HOST_MEMORY, INTERNEVO_ACTIVATIONS,
                         made.run.blocks.moments[2].change_count);
@@ -77,7 +76,6 @@ static void log_has_a_record_at_each_moment(void **state)
     struct made_memory made;
     char *text;
 
-    (void)state;
     made_memory_init(&made, memory_trace_text, side_with_point);
     text = written(&made.run, -1);
     assert_memory_equal(text, expected_start, sizeof expected_start - 1);
@@ -98,7 +96,6 @@ static void pages_have_the_exact_bytes(void **state)
         "<td>activations_0.lin</td><td>500</td>"};
     struct made_memory made;
 
-    (void)state;
     made_memory_init(&made, memory_trace_text, memory_side_text);
     for (int page = 0; page < INTERNEVO_PAGE_COUNT; page++) {
         char *text = written(&made.run, page);
@@ -120,7 +117,6 @@ static void names_are_escaped(void **state)
     struct made_memory made;
     char *text;
 
-    (void)state;
     made_memory_init(&made, memory_trace_text, side);
     text = written(&made.run, INTERNEVO_PAGE_PARAMS);
     assert_null(strstr(text, "<b>"));

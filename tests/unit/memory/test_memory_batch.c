@@ -29,7 +29,6 @@ static void last_step_of_the_trace_counts(void **state)
 {
     struct memory_batch batch = parse("b", capture);
 
-    (void)state;
     assert_int_equal(batch.samples, 4);
     assert_int_equal(batch.length, 128);
     assert_true(batch.is_float32);
@@ -48,7 +47,6 @@ static void what_is_not_told_is_not_known(void **state)
     static const char *const texts[] = {
         "{}", "[]", "{\"recorded\": [{\"trace\": \"b\", \"steps\": []}]}", unknown_samples};
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct memory_batch batch = parse("b", texts[i]);
 
@@ -63,7 +61,6 @@ static void damage_is_told(void **state)
     struct memory_batch batch = memory_batch_none();
     struct error error = {0};
 
-    (void)state;
     assert_false(memory_batch_parse(&batch, "b", capture, 50, &error));
     assert_int_equal(error.class, ERROR_INPUT);
 }

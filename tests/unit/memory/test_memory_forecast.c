@@ -39,7 +39,6 @@ static void recorded_batch_has_the_recorded_peak(void **state)
     struct made_forecast made;
     struct forecast_peak peak;
 
-    (void)state;
     made_forecast_init(&made);
     peak = memory_replay_peak(&made.replay, &made.forecast, 4, -1);
     assert_int_equal(peak.bytes, 2572);
@@ -54,7 +53,6 @@ static void peak_moves_with_the_batch(void **state)
     struct made_forecast made;
     struct forecast_peak peak;
 
-    (void)state;
     made_forecast_init(&made);
     peak = memory_replay_peak(&made.replay, &made.forecast, 8, -1);
     assert_int_equal(peak.bytes, 2008 + 2 * 564);
@@ -91,7 +89,6 @@ static void ways_change_what_they_say(void **state)
     struct made_forecast made;
     SCOPED(what_ifs) ways = {0};
 
-    (void)state;
     made_forecast_init(&made);
     find_what_ifs(&ways, &made.forecast, &(struct what_if_options){.ranks = 4, .is_float32 = true});
     assert_int_equal(peak_of(&ways, &made, "as recorded"), 2572);
@@ -115,7 +112,6 @@ static void checkpointing_moves_activations(void **state)
     uint32_t units[8];
     uint32_t lin;
 
-    (void)state;
     made_forecast_init(&made);
     lin = module_tree_find(&made.memory.run.tree, "lin");
     for (uint32_t i = 0; i < 8; i++)

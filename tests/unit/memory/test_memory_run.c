@@ -33,7 +33,6 @@ static void kinds_phases_and_modules_are_found(void **state)
     struct made_memory made;
     const struct memory_run *run = &made.run;
 
-    (void)state;
     made_memory_init(&made, memory_trace_text, memory_side_text);
     assert_int_equal(run->blocks.count, 8);
     assert_int_equal(run->blocks.moment_count, 5);
@@ -59,7 +58,6 @@ static void peak_is_exact(void **state)
     struct memory_peak peak;
     struct memory_sums sums;
 
-    (void)state;
     made_memory_init(&made, memory_trace_text, memory_side_text);
     peak = memory_peak_between(run, HOST_MEMORY, 0, run->blocks.change_count);
     assert_int_equal(peak.bytes, 2572);
@@ -81,7 +79,6 @@ static void trace_alone_is_enough_for_what_is_new(void **state)
     struct made_memory made;
     const struct memory_run *run = &made.run;
 
-    (void)state;
     made_memory_init(&made, memory_trace_text, NULL);
     assert_int_equal(run->blocks.moment_count, 0);
     assert_int_equal(memory_peak_between(run, HOST_MEMORY, 0, run->blocks.change_count).bytes,
@@ -101,7 +98,6 @@ static void address_used_again_ends_a_block(void **state)
     struct made_memory made;
     const struct memory_run *run = &made.run;
 
-    (void)state;
     made_memory_init(&made, memory_trace_text, side);
     assert_int_equal(run->blocks.blocks[0].end_ns, 13000);
     assert_int_equal(run->blocks.blocks[1].end_ns, 10000);
@@ -127,7 +123,6 @@ static void device_memory_from_before_is_not_lost(void **state)
     struct made_memory made;
     const struct memory_run *run = &made.run;
 
-    (void)state;
     made_memory_init(&made, text, side);
     assert_int_equal(memory_main_device(run), 0);
     assert_int_equal(memory_peak_between(run, 0, 0, run->blocks.change_count).bytes, 3584);

@@ -21,7 +21,6 @@ static void marks_and_tensors_are_read(void **state)
     SCOPED(memory_side_file) side = {0};
     struct error error = {0};
 
-    (void)state;
     assert_true(parse(&side, memory_side_text, &error));
     assert_int_equal(side.tensor_count, 3);
     assert_int_equal(side.tensors[1].kind, MEMORY_GRADIENT);
@@ -39,7 +38,6 @@ static void figures_of_devices_are_read(void **state)
     SCOPED(memory_side_file) side = {0};
     struct error error = {0};
 
-    (void)state;
     assert_true(parse(&side,
                       "{\"schema\": \"flopledger.memory\", \"marks\": [{\"point\": \"start\", "
                       "\"devices\": [{\"device\": 1, \"used_bytes\": 70, \"reserved_bytes\": "
@@ -69,7 +67,6 @@ static void damage_is_told(void **state)
         {BEGINNING "\"marks\": [{\"point\": \"start\", \"gone\": [5]}]}", "\"gone\""},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         SCOPED(memory_side_file) side = {0};
         struct error error = {0};
@@ -86,7 +83,6 @@ static void no_file_is_no_error(void **state)
     SCOPED(memory_side_file) side = {0};
     struct error error = {0};
 
-    (void)state;
     assert_true(memory_side_file_find(&side, "no/such/steps4-6.pt.trace.json.gz", &error));
     assert_true(memory_side_file_find(&side, "-", &error));
     assert_int_equal(side.mark_count, 0);

@@ -29,7 +29,6 @@ static void the_end_is_exact(void **state)
     SCOPED(memory_layout) layout = {0};
     struct made_snapshot made;
 
-    (void)state;
     make_holes(&made);
     replay_snapshot(&replay, &made.snapshot, 0);
     lay_out_end(&layout, &replay);
@@ -50,7 +49,6 @@ static void the_last_moment_agrees_with_the_end(void **state)
     SCOPED(memory_layout) moment = {0};
     struct made_snapshot made;
 
-    (void)state;
     make_holes(&made);
     replay_snapshot(&replay, &made.snapshot, 0);
     lay_out_end(&end, &replay);
@@ -69,7 +67,6 @@ static void events_are_undone(void **state)
     SCOPED(memory_layout) layout = {0};
     struct made_snapshot made;
 
-    (void)state;
     made_snapshot_init(&made);
     made_event(&made, SNAPSHOT_ALLOC, 0x30000, 1000);
     made_event(&made, SNAPSHOT_FREE_COMPLETED, 0x30000, 1000);
@@ -96,7 +93,6 @@ static void expandable_segments_grow_and_shrink(void **state)
     SCOPED(memory_layout) middle = {0};
     struct made_snapshot made;
 
-    (void)state;
     made_snapshot_init(&made);
     made_event(&made, SNAPSHOT_SEGMENT_MAP, 0x12000, 0x2000);
     made_event(&made, SNAPSHOT_SEGMENT_UNMAP, 0x11000, 0x1000); /* a hole in the middle */

@@ -36,7 +36,6 @@ static void the_innermost_line_of_the_user_counts(void **state)
     uint32_t only_library;
     uint32_t notebook;
 
-    (void)state;
     made_snapshot_init(&made);
     user = made_frame(&made, "forward", "/home/me/project/model.py", 7);
     through_library = made_stack(&made, made_frame(&made, "linear", library, 3), &user);
@@ -63,7 +62,6 @@ static void a_backward_is_named_by_its_node(void **state)
     uint32_t op;
     uint32_t unnamed;
 
-    (void)state;
     made_snapshot_init(&made);
     node = made_frame(&made,
                       "torch::autograd::generated::SoftmaxBackward0::apply(std::vector<at::Tensor,"
@@ -101,7 +99,6 @@ static void calls_make_a_tree(void **state)
     uint32_t one;
     uint32_t two;
 
-    (void)state;
     made_snapshot_init(&made);
     outer = made_frame(&made, "main", "a.py", 1);
     one = made_stack(&made, made_frame(&made, "one", "a.py", 2), &outer);
@@ -143,7 +140,6 @@ static void a_call_of_one_call_is_passed_over(void **state)
     uint32_t count;
     uint32_t stack;
 
-    (void)state;
     made_snapshot_init(&made);
     outer = made_frame(&made, "main", "a.py", 1);
     stack = made_stack(&made, made_frame(&made, "one", "a.py", 2), &outer);
@@ -174,7 +170,6 @@ static void tags_are_phase_and_module(void **state)
     SCOPED(memory_shares) shares = {0};
     struct made_snapshot made;
 
-    (void)state;
     made_snapshot_init(&made);
     made_event(&made, SNAPSHOT_ALLOC, 0x1000, 10);
     made_owner(&made, SNAPSHOT_NONE, "forward|layers.0");
@@ -213,7 +208,6 @@ static void the_innermost_annotation_counts(void **state)
     SCOPED(snapshot_owners) owners = {0};
     struct made_snapshot made;
 
-    (void)state;
     made_snapshot_init(&made);
     for (int i = 0; i < 5; i++) /* at 5, 6, 7, 8 and 9 µs */
         made_event(&made, SNAPSHOT_ALLOC, (uint64_t)i * 0x1000, 1);
@@ -240,7 +234,6 @@ static void what_rises_in_each_quarter_is_steady(void **state)
     uint32_t leak;
     uint32_t once;
 
-    (void)state;
     made_snapshot_init(&made);
     leak = made_stack(&made, made_frame(&made, "leak", "a.py", 1), NULL);
     once = made_stack(&made, made_frame(&made, "once", "a.py", 2), NULL);
@@ -266,7 +259,6 @@ static void the_largest_changes_come_first(void **state)
 {
     SCOPED(memory_change) change = {0};
 
-    (void)state;
     memory_change_add(&change, CHANGE_BEFORE, "same", 50, 1);
     memory_change_add(&change, CHANGE_AFTER, "same", 50, 1);
     memory_change_add(&change, CHANGE_BEFORE, "gone", 30, 1);

@@ -29,7 +29,6 @@ static void what_stood_before_counts(void **state)
     SCOPED(snapshot_replay) replay = {0};
     struct made_snapshot made;
 
-    (void)state;
     make_run(&made);
     replay_snapshot(&replay, &made.snapshot, 0);
     assert_int_equal(replay.event_count, 5);
@@ -54,7 +53,6 @@ static void an_address_is_used_again(void **state)
     SCOPED(snapshot_replay) replay = {0};
     struct made_snapshot made;
 
-    (void)state;
     made_snapshot_init(&made);
     for (int i = 0; i < 3; i++) {
         made_event(&made, SNAPSHOT_ALLOC, 0x1000, 10 + i);
@@ -76,7 +74,6 @@ static void reserved_memory_is_counted_backwards(void **state)
     SCOPED(snapshot_replay) replay = {0};
     struct made_snapshot made;
 
-    (void)state;
     made_snapshot_init(&made);
     made_event(&made, SNAPSHOT_SEGMENT_ALLOC, 0x4000, 0x1000);
     made_event(&made, SNAPSHOT_SEGMENT_MAP, 0x9000, 0x2000);
@@ -97,7 +94,6 @@ static void contradictions_are_counted(void **state)
     SCOPED(snapshot_replay) replay = {0};
     struct made_snapshot made;
 
-    (void)state;
     made_snapshot_init(&made);
     made_event(&made, SNAPSHOT_ALLOC, 0x1000, 10);
     made_event(&made, SNAPSHOT_ALLOC, 0x1000, 12);          /* a free is missing */
@@ -117,7 +113,6 @@ static void blocks_of_the_snapshot_lend_their_stacks(void **state)
     SCOPED(snapshot_replay) replay = {0};
     struct made_snapshot made;
 
-    (void)state;
     made_snapshot_init(&made);
     made_event(&made, SNAPSHOT_ALLOC, 0x1000, 10);
     made_segment(&made, 0x1000, 2048);
@@ -139,7 +134,6 @@ static void without_events_the_end_is_all(void **state)
     SCOPED(snapshot_replay) replay = {0};
     struct made_snapshot made;
 
-    (void)state;
     made_snapshot_init(&made);
     made_segment(&made, 0x1000, 2048);
     made_block(&made, SNAPSHOT_ACTIVE, 512, 10);

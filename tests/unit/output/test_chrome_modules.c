@@ -31,7 +31,6 @@ static void slices_nest_and_end_with_the_last_kernel(void **state)
     struct module_slices slices = {0};
     uint32_t thread, stream;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "7");
     stream = made_stream(&made, 0, 7);

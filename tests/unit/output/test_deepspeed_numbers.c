@@ -11,7 +11,6 @@
 /* As printed by deepspeed 0.19.8. */
 static void numbers(void **state)
 {
-    (void)state;
     assert_string_equal(deepspeed_number(0, "MACs").text, "0 MACs");
     assert_string_equal(deepspeed_number(800, "").text, "800 ");
     assert_string_equal(deepspeed_number(303104, "MACs").text, "303.1 KMACs");
@@ -25,7 +24,6 @@ static void numbers(void **state)
 
 static void parameters(void **state)
 {
-    (void)state;
     assert_string_equal(deepspeed_parameters(8400000).text, "8.4 M");
     assert_string_equal(deepspeed_parameters(6738415616).text, "6.74 B");
     assert_string_equal(deepspeed_parameters(0).text, "0");
@@ -35,7 +33,6 @@ static void parameters(void **state)
 
 static void per_cents(void **state)
 {
-    (void)state;
     assert_string_equal(deepspeed_rounded(283.826).text, "283.83");
     assert_string_equal(deepspeed_rounded(11.1).text, "11.1");
     assert_string_equal(deepspeed_rounded(12).text, "12.0");

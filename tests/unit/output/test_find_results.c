@@ -19,7 +19,6 @@ static void what_is_there_is_found(void **state)
     struct table *table;
     struct value *cells;
 
-    (void)state;
     results_init(&results);
     rank = results_add_rank(&results, "rank 0", "r0.json", 0);
     section = section_new(&results, "kernels", "Kernels", NULL);
@@ -53,7 +52,6 @@ static void numbers_are_told_from_text(void **state)
     struct value time = value_time_ns(1500), share = value_fraction(0.25), text = value_text("x"),
                  none = value_none(), unknown = value_not_known("needs it");
 
-    (void)state;
     assert_true(value_is_number(&time) && value_is_integer(&time));
     assert_true(value_is_number(&share) && !value_is_integer(&share));
     assert_false(value_is_number(&text) || value_is_number(&none) || value_is_number(&unknown));

@@ -59,7 +59,6 @@ static void rows_of_all_ranks_stand_below_each_other(void **state)
     struct flat_tables flat = {0};
     const struct flat_table *table;
 
-    (void)state;
     results_init(&results);
     add_rank(&results, 4, one, 2);
     add_rank(&results, -1, two, 4);
@@ -86,7 +85,6 @@ static void facts_are_tables_too(void **state)
     struct results results = {0};
     struct flat_tables flat = {0};
 
-    (void)state;
     results_init(&results);
     add_rank(&results, 0, columns, 1);
     results_add_problem(&results, (struct finding){.what = "a problem", .cost_ns = -1});
@@ -110,7 +108,6 @@ static void units_stand_behind_keys(void **state)
                         depth = {"Depth", "", UNIT_COUNT, 0, false};
     struct arena arena = {0};
 
-    (void)state;
     assert_string_equal(flat_column_name(&arena, &time, false), "duration_ns");
     assert_string_equal(flat_column_name(&arena, &flops, false), "model_flops");
     assert_string_equal(flat_column_name(&arena, &bytes, true), "bytes");

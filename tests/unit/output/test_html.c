@@ -23,7 +23,6 @@ static void data_in_markup_holds_no_markup(void **state)
     struct captured_output output = {0};
     struct json_writer json = {.is_in_markup = true};
 
-    (void)state;
     make_results(&results, 2);
     section_add_finding(&results, results.ranks[0].sections[0],
                         (struct finding){.what = "</script><!--&amp;", .cost_ns = -1});
@@ -39,7 +38,6 @@ static void data_in_markup_holds_no_markup(void **state)
 /* A page also wants to know which columns come first, a program does not. */
 static void only_a_page_is_told_about_priorities(void **state)
 {
-    (void)state;
     for (int is_in_markup = 0; is_in_markup < 2; is_in_markup++) {
         struct results results = {0};
         struct captured_output output = {0};
@@ -70,7 +68,6 @@ static void the_page_holds_the_data_once(void **state)
     struct error error = {0};
     const char *block;
 
-    (void)state;
     if (html_page_bytes == 0)
         skip();
     make_results(&results, 1);
@@ -89,7 +86,6 @@ static void a_page_is_for_a_file(void **state)
 {
     struct error error = {0};
 
-    (void)state;
     if (html_page_bytes == 0) {
         assert_false(html_report.can_write(false, &error));
         assert_int_equal(error.class, ERROR_FAILURE);

@@ -28,7 +28,6 @@ static void no_timeline_is_null(void **state)
 {
     char *text = written(NULL);
 
-    (void)state;
     assert_non_null(strstr(text, "null"));
     free(text);
 }
@@ -52,7 +51,6 @@ static void blocks_are_packed(void **state)
     struct timeline timeline = {.lanes = &lane, .lane_count = 1, .step_word = "step"};
     char *text = written(&timeline);
 
-    (void)state;
     /* 02 0a ac02 02 08 00 09 0a 01 03 09 */
     assert_non_null(strstr(text, "\"AgqsAgIIAAkKAQMJ\""));
     assert_null(strstr(text, "</script>"));
@@ -68,7 +66,6 @@ static void packed_blocks_are_written_as_they_are(void **state)
     struct timeline timeline = {.lanes = &lane, .lane_count = 1, .step_word = "step"};
     char *text;
 
-    (void)state;
     timeline_pack(&packed, &(struct timeline_block){5, 300, 300, 7, 0, 1, 1});
     timeline_pack(&packed, &(struct timeline_block){300, 10, 9, TIMELINE_NO_LAUNCH, 0, 0, 3});
     assert_int_equal(packed.count, 2);

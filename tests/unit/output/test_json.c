@@ -106,7 +106,6 @@ static void one_rank(void **state)
     struct results results = {0};
     struct captured_output output;
 
-    (void)state;
     make_results(&results, 1);
     output = print(&json_report, &results, (struct report_options){.width = 80});
     assert_string_equal(output.text, expected_json);
@@ -118,7 +117,6 @@ static void all_ranks_whichever_is_in_full(void **state)
     struct results results = {0};
     struct captured_output output;
 
-    (void)state;
     make_results(&results, 3);
     results.detailed_rank = 1;
     output = print(&json_report, &results, (struct report_options){.width = 80});
@@ -134,7 +132,6 @@ static void options_of_a_page_change_nothing(void **state)
     struct captured_output narrow;
     struct captured_output wide;
 
-    (void)state;
     make_results(&results, 2);
     narrow = print(&json_report, &results, (struct report_options){.width = 40});
     make_results(&results, 2);
@@ -150,7 +147,6 @@ static void an_unknown_rank_is_null(void **state)
     struct results results = {0};
     struct captured_output output;
 
-    (void)state;
     make_results(&results, 1);
     results.ranks[0].rank = -1;
     output = print(&json_report, &results, (struct report_options){.width = 80});

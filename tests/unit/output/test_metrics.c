@@ -13,7 +13,6 @@ static void a_metric_is_its_declaration_and_no_text(void **state)
 {
     char copy[sizeof metric_declarations[0].key];
 
-    (void)state;
     for (int i = 0; i < METRIC_COUNT; i++) {
         assert_int_equal(metric_of_key(metric_declarations[i].key), i);
         assert_true(*metric_declarations[i].key && *metric_declarations[i].title);
@@ -36,7 +35,6 @@ static void numbers_and_columns_are_found_by_their_metric(void **state)
         {METRIC_NAMES(STEP_DURATION), METRIC_UNIT(STEP_DURATION), 0, BAR_NONE},
     };
 
-    (void)state;
     results_init(&results);
     rank = results_add_rank(&results, "rank 0", "file", 0);
     assert_int_equal(metric_number(rank, METRIC_MFU).unit, UNIT_NONE);

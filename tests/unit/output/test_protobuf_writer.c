@@ -23,7 +23,6 @@ static void integers_take_seven_bits_a_byte(void **state)
 {
     struct bytes message = {0};
 
-    (void)state;
     protobuf_integer(&message, 1, 150);
     assert_bytes(&message, "\x08\x96\x01", 3);
     protobuf_integer(&message, 1, 0);
@@ -38,7 +37,6 @@ static void texts_and_messages_tell_their_length(void **state)
 {
     struct bytes message = {0}, part = {0};
 
-    (void)state;
     protobuf_text(&message, 2, "testing");
     assert_bytes(&message, "\x12\x07testing", 9);
     protobuf_text(&message, 2, "");
@@ -55,7 +53,6 @@ static void real_numbers_begin_with_the_lowest_byte(void **state)
 {
     struct bytes message = {0};
 
-    (void)state;
     protobuf_double(&message, 1, 1.0);
     assert_bytes(&message, "\x09\x00\x00\x00\x00\x00\x00\xF0\x3F", 9);
     protobuf_packed_float(&message, 5, 1.0F);
@@ -67,7 +64,6 @@ static void long_messages_grow(void **state)
     struct bytes message = {0};
     char text[301];
 
-    (void)state;
     memset(text, 'x', 300);
     text[300] = '\0';
     for (int i = 0; i < 1000; i++)

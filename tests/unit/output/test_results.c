@@ -18,7 +18,6 @@ static void lists_keep_their_order(void **state)
     struct section *section;
     struct table *table;
 
-    (void)state;
     results_init(&results);
     section = section_new(&results, "key", "Title", NULL);
     table = section_add_table(&results, section, "table", NULL, columns, 2);
@@ -54,7 +53,6 @@ static void columns_are_copied(void **state)
     struct results results = {0};
     struct table *table;
 
-    (void)state;
     results_init(&results);
     table = section_add_table(&results, section_new(&results, "k", "t", NULL), "table", NULL,
                               columns, 1);
@@ -69,7 +67,6 @@ static void taken_ranks_live_on(void **state)
     struct results other = {0};
     struct rank_results *rank;
 
-    (void)state;
     results_init(&results);
     for (int i = 0; i < 20; i++) {
         results_init(&other);

@@ -69,7 +69,6 @@ static void what_is_read_again_prints_the_same(void **state)
     struct bytes bytes = {0};
     const struct advice_estimate *estimate;
 
-    (void)state;
     fill(&results);
     results_to_bytes(&bytes, &results);
     results_init(&again);
@@ -90,7 +89,6 @@ static void what_was_cut_is_not_read(void **state)
     SCOPED(results) results = {0};
     struct bytes bytes = {0};
 
-    (void)state;
     fill(&results);
     results_to_bytes(&bytes, &results);
     for (size_t length = 0; length < bytes.length; length += 7) {

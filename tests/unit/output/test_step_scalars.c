@@ -56,7 +56,6 @@ static void steps_have_times_and_accounts(void **state)
     struct results results = {0};
     struct step_scalars scalars = {0};
 
-    (void)state;
     results_init(&results);
     add_ledger(&results, results_add_rank(&results, "rank 0", "file", 0));
     find_step_scalars(&scalars, &results.ranks[0]);
@@ -82,7 +81,6 @@ static void a_trace_without_steps_has_none(void **state)
     struct results results = {0};
     struct step_scalars scalars = {0};
 
-    (void)state;
     results_init(&results);
     results_add_rank(&results, "rank 0", "file", 0);
     find_step_scalars(&scalars, &results.ranks[0]);

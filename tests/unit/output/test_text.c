@@ -65,7 +65,6 @@ static void one_rank_in_ascii(void **state)
     struct results results = {0};
     struct captured_output output;
 
-    (void)state;
     make_results(&results, 1);
     output = print(&text_report, &results, (struct report_options){.width = 60});
     assert_string_equal(output.text, expected_page);
@@ -77,7 +76,6 @@ static void several_ranks_and_one_in_full(void **state)
     struct results results = {0};
     struct captured_output output;
 
-    (void)state;
     make_results(&results, 3);
     results.detailed_rank = 1;
     output = print(&text_report, &results, (struct report_options){.width = 80});
@@ -92,7 +90,6 @@ static void all_ranks_in_full(void **state)
     struct results results = {0};
     struct captured_output output;
 
-    (void)state;
     make_results(&results, 2);
     results.detailed_rank = ALL_RANKS;
     output = print(&text_report, &results, (struct report_options){.width = 80});
@@ -108,7 +105,6 @@ static void nothing_moves_the_cursor_but_color(void **state)
     struct captured_output colored;
     size_t kept = 0;
 
-    (void)state;
     make_results(&results, 1);
     plain =
         print(&text_report, &results, (struct report_options){.width = 100, .use_unicode = true});
@@ -131,7 +127,6 @@ static void nothing_moves_the_cursor_but_color(void **state)
 
 static void no_line_is_wider_than_the_page(void **state)
 {
-    (void)state;
     for (int width = 40; width <= 200; width += 7) {
         struct results results = {0};
         struct captured_output output;
@@ -152,7 +147,6 @@ static void a_full_disk_is_told(void **state)
     struct report_options options = {.width = 80};
     FILE *full = fopen("/dev/full", "w");
 
-    (void)state;
     if (!full)
         skip();
     setbuf(full, NULL);

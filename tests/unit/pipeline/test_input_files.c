@@ -41,7 +41,6 @@ static const char *const names[] = {"b.json",    "a.pt.trace", "empty.json",  "s
 
 static int make_folder(void **state)
 {
-    (void)state;
     if (!mkdtemp(folder))
         return -1;
     write_file("b.json", trace);
@@ -56,7 +55,6 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         unlink(in_folder(names[i]));
     rmdir(in_folder("sub.json"));
@@ -69,7 +67,6 @@ static void a_folder_gives_its_traces_and_what_was_to_be_one(void **state)
     struct error error = {0};
     char *operands[] = {folder};
 
-    (void)state;
     assert_true(find_input_files(&files, operands, 1, &error));
     assert_int_equal(files.count, 3);
     assert_string_equal(files.files[0].path, in_folder("a.pt.trace"));
@@ -90,7 +87,6 @@ static void a_slash_behind_the_folder_stands_once(void **state)
     char operand[64];
     char *operands[] = {operand};
 
-    (void)state;
     snprintf(operand, sizeof operand, "%s/", folder);
     assert_true(find_input_files(&files, operands, 1, &error));
     assert_string_equal(files.files[1].path, in_folder("b.json"));
@@ -106,7 +102,6 @@ static void files_are_taken_as_they_are_named(void **state)
     char pipe[] = "-";
     char *operands[] = {settings, gone, pipe};
 
-    (void)state;
     snprintf(settings, sizeof settings, "%s", in_folder("settings.json"));
     assert_true(find_input_files(&files, operands, 3, &error));
     assert_int_equal(files.count, 3);
@@ -127,7 +122,6 @@ static void what_cannot_be_is_told(void **state)
     char *twice[] = {pipe, pipe};
     char *nothing[] = {empty};
 
-    (void)state;
     assert_false(find_input_files(&files, NULL, 0, &error));
     assert_int_equal(error.class, ERROR_USAGE);
     assert_false(find_input_files(&files, twice, 2, &error));
@@ -146,7 +140,6 @@ static void what_was_passed_over_is_noted(void **state)
     struct input_files none = {0};
     struct results results = {0};
 
-    (void)state;
     results_init(&results);
     note_passed_over(&results, &none, NULL);
     assert_int_equal(results.problem_count, 0);

@@ -20,7 +20,6 @@ static char paths[FILE_COUNT + 1][64];
 /* File i is of rank FILE_COUNT - i; the last two tell no rank. */
 static int make_files(void **state)
 {
-    (void)state;
     if (!mkdtemp(folder))
         return -1;
     for (int i = 0; i < FILE_COUNT; i++) {
@@ -45,7 +44,6 @@ static int make_files(void **state)
 
 static int remove_files(void **state)
 {
-    (void)state;
     for (int i = 0; i < FILE_COUNT; i++)
         unlink(paths[i]);
     return rmdir(folder);
@@ -83,7 +81,6 @@ static void ranks_come_in_order_whatever_the_threads(void **state)
 {
     static const unsigned threads[] = {1, 2, 7, 50};
 
-    (void)state;
     for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++) {
         struct results results = {0};
         struct files_read outcome = read_all(&results, FILE_COUNT + 1, threads[i], 99);
@@ -106,7 +103,6 @@ static void what_fails_is_a_problem_and_the_rest_goes_on(void **state)
     struct files_read outcome = read_all(&results, FILE_COUNT + 1, 3, 10);
     struct error error = {0};
 
-    (void)state;
     assert_int_equal(outcome.used_count, FILE_COUNT - 1);
     assert_int_equal(outcome.failed_count, 2);
     assert_int_equal(results.problem_count, 2);
@@ -125,7 +121,6 @@ static void nothing_to_complain_of(void **state)
     const struct files_read damaged = {.used_count = 3, .damaged_count = 1};
     struct error error = {0};
 
-    (void)state;
     assert_true(check_files_read(&good, &error));
     assert_false(check_files_read(&damaged, &error));
     assert_int_equal(error.class, ERROR_PARTIAL);
@@ -137,7 +132,6 @@ static void one_file_that_fails_is_all_that_fails(void **state)
     struct results results = {0};
     struct files_read outcome = read_all(&results, 1, 4, 99);
 
-    (void)state;
     assert_int_equal(outcome.used_count, 0);
     assert_int_equal(outcome.first_error.class, ERROR_INPUT);
     assert_non_null(strstr(outcome.first_error.message, "gone.json"));

@@ -29,7 +29,6 @@ static void waiting_is_split_from_transfer(void **state)
     struct rank_digest digests[3];
     struct all_ranks run;
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         made_digest_init(&digests[i], i, 10000);
         made_call_add(&digests[i], made_group(&digests[i], "0", "", 3), 1000 + 2000 * i, 6000, 1);
@@ -56,7 +55,6 @@ static void a_moment_of_any_transfer_is_no_waiting(void **state)
     struct rank_digest digests[2];
     struct all_ranks run;
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct rank_digest *digest = &digests[i];
         uint32_t a, b;
@@ -87,7 +85,6 @@ static void a_rank_alone_tells_no_waiting(void **state)
     struct rank_digest digest;
     struct all_ranks run;
 
-    (void)state;
     made_digest_init(&digest, 0, 10000);
     made_call_add(&digest, made_group(&digest, "0", "", 8), 1000, 6000, 1);
     gather(&run, &digest, 1, NULL);
@@ -102,7 +99,6 @@ static void a_receive_that_waits_is_a_bubble(void **state)
     struct rank_digest digests[2];
     struct all_ranks run;
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct digest_call *call;
 
@@ -127,7 +123,6 @@ static void missing_ranks_and_doubles_are_named(void **state)
     struct all_ranks run;
     struct error error = {0};
 
-    (void)state;
     made_digest_init(&digests[0], 5, 1000);
     made_digest_init(&digests[1], 1, 1000);
     made_digest_init(&digests[2], 1, 2000);
@@ -173,7 +168,6 @@ static void ranks_of_one_run_are_told_from_other_traces(void **state)
         {{3, 3}, {8, 8}, 1, false, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct rank_digest digests[2];
         struct all_ranks run;

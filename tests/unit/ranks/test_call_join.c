@@ -45,7 +45,6 @@ static void sequence_numbers_join(void **state)
 {
     struct made_run run;
 
-    (void)state;
     begin(&run, "0", "[0, 1, 2]");
     for (int i = 0; i < RANKS; i++) /* rank 1's trace begins one call later, rank 2's ends earlier
                                      */
@@ -70,7 +69,6 @@ static void groups_of_one_name_and_other_ranks_are_apart(void **state)
 {
     struct made_run run;
 
-    (void)state;
     begin(&run, "0", "[0, 1]");
     run.digests[2].groups[0].ranks = "[2, 3]";
     for (int i = 0; i < RANKS; i++)
@@ -88,7 +86,6 @@ static void calls_of_one_number_join_in_turn(void **state)
 {
     struct made_run run;
 
-    (void)state;
     begin(&run, "0", "[0, 1, 2]");
     for (int i = 0; i < RANKS; i++)
         for (int call = 0; call < 2; call++)
@@ -105,7 +102,6 @@ static void order_joins_where_traces_begin_apart(void **state)
 {
     struct made_run run;
 
-    (void)state;
     begin(&run, "", "");
     for (int i = 0; i < RANKS; i++) {
         run.digests[i].groups[0].stream = 0;
@@ -129,7 +125,6 @@ static void calls_that_cannot_be_one_are_not_split(void **state)
 {
     struct made_run run;
 
-    (void)state;
     begin(&run, "0", "[0, 1, 2]");
     for (int i = 0; i < RANKS; i++)
         made_call_add(&run.digests[i], run.groups[i], 0, 500 + i, 1);
@@ -145,7 +140,6 @@ static void sends_join_with_their_receives(void **state)
 {
     struct made_run run;
 
-    (void)state;
     begin(&run, "1", "[0, 1, 2]");
     for (int i = 0; i < RANKS; i++) {
         for (int link = 0; link < 2; link++) {
@@ -173,7 +167,6 @@ static void a_send_without_its_peer_does_not_join(void **state)
 {
     struct made_run run;
 
-    (void)state;
     begin(&run, "1", "[0, 1, 2]");
     for (int i = 0; i < RANKS; i++)
         made_call_add(&run.digests[i], run.groups[i], 0, 500, i)->kind = COLLECTIVE_SEND_RECEIVE;

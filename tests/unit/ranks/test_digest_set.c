@@ -119,7 +119,6 @@ static void merging_is_associative_and_commutative(void **state)
 {
     struct bytes expected = {0};
 
-    (void)state;
     for (uint32_t order = 0; order < 200; order++) {
         struct digest_set sets[RANKS], merged;
         struct bytes writer = {0};
@@ -145,7 +144,6 @@ static void merging_is_associative_and_commutative(void **state)
 /* What is read back and written once more is the same. */
 static void bytes_come_back(void **state)
 {
-    (void)state;
     for (uint32_t seed = 0; seed < 50; seed++) {
         struct rank_digest digest, again = {0};
         struct bytes first = {0}, second = {0};
@@ -226,7 +224,6 @@ static void a_damaged_record_is_named_and_the_rest_goes_on(void **state)
     struct digest_set set = {0};
     struct error error = {0};
 
-    (void)state;
     encode_two(&writer);
     writer.bytes[place_of_text(&writer, "rank0.json")] ^= 1;
     assert_true(digest_set_decode(&set, writer.bytes, writer.length, "two.fld", &error));
@@ -245,7 +242,6 @@ static void a_damaged_text_costs_those_that_use_it(void **state)
     struct digest_set set = {0};
     struct error error = {0};
 
-    (void)state;
     make_group_of_two(&writer);
     writer.bytes[place_of_text(&writer, "[0, 1, 2") + 3] ^= 1;
     assert_true(digest_set_decode(&set, writer.bytes, writer.length, "two.fld", &error));
@@ -269,7 +265,6 @@ static void damaged_names_are_told_and_cost_nothing(void **state)
     struct error error = {0};
     size_t ranks = 0;
 
-    (void)state;
     make_group_of_two(&writer);
     writer.bytes[place_of_text(&writer, "idle_nothing") + 3] ^= 1;
     assert_true(digest_set_decode(&set, writer.bytes, writer.length, "two.fld", &error));
@@ -286,7 +281,6 @@ static void a_stream_gives_what_the_bytes_give(void **state)
 {
     struct bytes writer = {0};
 
-    (void)state;
     encode_two(&writer);
     for (size_t piece = 1; piece < 300; piece += 7)
         for (size_t cut = 0; cut < 3; cut++) {
@@ -342,7 +336,6 @@ static size_t bytes_of_ranks(int64_t count)
 
 static void a_group_is_kept_once_however_large(void **state)
 {
-    (void)state;
     assert_true(bytes_of_ranks(4096) / 4096 <= bytes_of_ranks(512) / 512);
 }
 
@@ -352,7 +345,6 @@ static void a_cut_file_keeps_what_is_whole(void **state)
     struct error error = {0};
     size_t whole_seen = 0;
 
-    (void)state;
     encode_two(&writer);
     for (size_t length = 13; length < writer.length; length++) {
         struct digest_set set = {0};
@@ -378,7 +370,6 @@ static void other_files_are_refused(void **state)
     struct digest_set set = {0};
     struct error error = {0};
 
-    (void)state;
     assert_false(digest_set_decode(&set, "{\"traceEvents\": []}", 18, "a.json", &error));
     assert_non_null(strstr(error.message, "'a.json' is no file of digests"));
     encode_two(&writer);
@@ -396,7 +387,6 @@ static void a_step_that_does_not_add_up_is_refused(void **state)
     struct rank_digest digest, again = {0};
     struct bytes writer = {0};
 
-    (void)state;
     made_digest_init(&digest, 0, 1000);
     digest.steps[0].account_ns[ACCOUNT_MATRIX] = 1;
     digest_encode(&writer, &digest, NULL);
@@ -413,7 +403,6 @@ static void unknown_parts_are_passed_over(void **state)
     struct rank_digest digest, again = {0};
     struct bytes writer = {0};
 
-    (void)state;
     made_digest_init(&digest, 4, 1000);
     digest_encode(&writer, &digest, NULL);
     bytes_add(&writer, part, sizeof part);

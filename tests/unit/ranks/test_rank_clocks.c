@@ -47,7 +47,6 @@ static void offsets_are_found_through_others(void **state)
     static const int64_t ahead_ns[RANKS] = {0, 777, -5000000, 42};
     struct made_run run;
 
-    (void)state;
     begin(&run);
     for (int i = 0; i < RANKS; i++) {
         for (int link = 0; link < 2; link++) {
@@ -82,7 +81,6 @@ static void one_late_end_moves_no_clock(void **state)
 {
     struct made_run run;
 
-    (void)state;
     begin(&run);
     for (int i = 0; i < RANKS; i++) {
         uint32_t group = made_group(&run.digests[i], "0", "", RANKS);
@@ -108,7 +106,6 @@ static void sends_tell_time_where_nothing_else_does(void **state)
 {
     struct made_run run;
 
-    (void)state;
     begin(&run);
     for (int i = 0; i < RANKS; i++) {
         uint32_t stage = made_group(&run.digests[i], i < 2 ? "a" : "b", "", 2);

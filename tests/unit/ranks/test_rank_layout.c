@@ -16,7 +16,6 @@ static void sizes_and_order_are_read(void **state)
     struct error error = {0};
     int32_t at[AXIS_COUNT];
 
-    (void)state;
     assert_true(rank_layout_parse(&layout, "tp=2,pp=4,dp=3,m=8,v=2", &error));
     assert_int_equal(rank_layout_ranks(&layout), 24);
     assert_int_equal(layout.micro_batches, 8);
@@ -42,7 +41,6 @@ static void what_is_no_layout_is_refused(void **state)
         "order=tpdp", "m=0",         "tp= 2",  "tp=99999999999999999999"};
     struct rank_layout layout = {0};
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct error error = {0};
 
@@ -54,7 +52,6 @@ static void what_is_no_layout_is_refused(void **state)
 
 static void names_tell_the_rank(void **state)
 {
-    (void)state;
     assert_int_equal(rank_in_path("a/rank3.json"), 3);
     assert_int_equal(rank_in_path("a/worker12_step_12.1694128201545.pt.trace.json"), 12);
     assert_int_equal(rank_in_path("a/Rank-7.json"), 7);
@@ -94,7 +91,6 @@ static void names_tell_the_place(void **state)
 {
     int32_t at[AXIS_COUNT];
 
-    (void)state;
     coordinates_in_path(at, "traces/rank3_dp1_tp0_pp2/steps3-4.pt.trace.json.gz");
     assert_int_equal(at[AXIS_DATA], 1);
     assert_int_equal(at[AXIS_TENSOR], 0);
@@ -132,7 +128,6 @@ static void numbers_alone_tell_ranks(void **state)
         {{"99999999999.json", "99999999998.json", "0.json"}, {-1}}, /* times */
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t ranks[3] = {-7, -7, -7};
         bool is_known = ranks_in_numbered_paths(ranks, cases[i].paths, 3);

@@ -57,7 +57,6 @@ static void the_path_goes_from_rank_to_rank(void **state)
     SCOPED(all_ranks) run = {0};
     SCOPED(ranks_path) path = {.is_known = false};
 
-    (void)state;
     make_ranks(digests);
     made_digest_shift(&digests[1], 700);
     take(&run, digests);
@@ -82,7 +81,6 @@ static void a_rank_without_chains_is_named(void **state)
     SCOPED(all_ranks) run = {0};
     SCOPED(ranks_path) path = {.is_known = false};
 
-    (void)state;
     make_ranks(digests);
     digests[1].chain_count = 0;
     take(&run, digests);
@@ -98,7 +96,6 @@ static void a_circle_has_no_path(void **state)
     SCOPED(all_ranks) run = {0};
     SCOPED(ranks_path) path = {.is_known = false};
 
-    (void)state;
     make_ranks(digests);
     digests[0].chains[0].call = digests[1].chains[0].call = 1;
     take(&run, digests);

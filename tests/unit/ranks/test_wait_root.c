@@ -75,7 +75,6 @@ static void a_wait_began_with_whom_the_last_waited_for(void **state)
 {
     struct made_ranks made;
 
-    (void)state;
     init_ranks(&made);
     hold_up(&made, 0);
     assert_int_equal(root_of(&made, 2), 1);
@@ -88,7 +87,6 @@ static void what_the_last_did_itself_is_its_own(void **state)
 {
     struct made_ranks made;
 
-    (void)state;
     init_ranks(&made);
     hold_up(&made, 6000);
     assert_int_equal(root_of(&made, 2), 0);
@@ -101,7 +99,6 @@ static void only_what_came_since_they_were_together_counts(void **state)
 {
     struct made_ranks made;
 
-    (void)state;
     init_ranks(&made);
     hold_up(&made, 0);
     meet(&made, (const int[]){0, 2}, 1, (const int64_t[]){9000, 7000});
@@ -114,7 +111,6 @@ static void many_short_waits_sum(void **state)
 {
     struct made_ranks made;
 
-    (void)state;
     init_ranks(&made);
     for (int i = 0; i < 3; i++)
         meet(&made, (const int[]){0, 1}, 0, (const int64_t[]){1000 + 2000 * i, 2500 + 2000 * i});
@@ -128,7 +124,6 @@ static void waiting_beside_compute_passes_nothing_on(void **state)
 {
     struct made_ranks made;
 
-    (void)state;
     init_ranks(&made);
     hold_up(&made, 0);
     made.digests[0].exposed_count = 0;
@@ -140,7 +135,6 @@ static void the_bubble_of_a_pipeline_passes_nothing_on(void **state)
 {
     struct made_ranks made;
 
-    (void)state;
     init_ranks(&made);
     hold_up(&made, 0);
     for (int rank = 0; rank < 2; rank++)
@@ -153,7 +147,6 @@ static void another_step_passes_nothing_on(void **state)
 {
     struct made_ranks made;
 
-    (void)state;
     init_ranks(&made);
     hold_up(&made, 0);
     for (int rank = 0; rank < 2; rank++)

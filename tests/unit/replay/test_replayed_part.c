@@ -44,7 +44,6 @@ static void short_recordings_are_replayed_whole(void **state)
     struct made_trace made;
     struct replayed_part part;
 
-    (void)state;
     make_steps(&made);
     part = choose_replayed_part(&made.trace, &made.ledger, 2 * STEPS);
     assert_true(part.is_all && !part.is_too_large);
@@ -60,7 +59,6 @@ static void of_long_ones_what_is_around_the_typical_step(void **state)
     } cases[] = {{17, 1, 8}, {8, 4, 4}, {6, 5, 3}, {2, 6, 1}, {1, 6, 1}, {0, 6, 1}};
     struct made_trace made;
 
-    (void)state;
     make_steps(&made);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct replayed_part part =
@@ -83,7 +81,6 @@ static void a_part_tells_of_all_steps(void **state)
     struct made_trace made;
     struct error error;
 
-    (void)state;
     make_steps(&made);
     assert_true(scenario_parse(&scenario, "host*2", &error));
     replay_model_begin(

@@ -13,7 +13,6 @@ static void reads_changes(void **state)
     SCOPED(scenario) scenario = {.text = NULL};
     struct error error;
 
-    (void)state;
     assert_true(
         scenario_parse(&scenario, "data=0,communication/4,kernel:a{1,2}=b*0.5,device*2", &error));
     assert_int_equal(scenario.change_count, 4);
@@ -30,7 +29,6 @@ static void reads_ranks_and_words(void **state)
     SCOPED(scenario) scenario = {.text = NULL};
     struct error error;
 
-    (void)state;
     assert_true(scenario_parse(
         &scenario, "data@3=workers,host=graphs,device@12*2,waiting@7=0,kernel:a@b@5/2", &error));
     assert_int_equal(scenario.change_count, 5);
@@ -80,7 +78,6 @@ static void refuses_with_the_place(void **state)
         {"kernel:(*2", "at character 8"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         SCOPED(scenario) scenario = {.text = NULL};
         struct error error;

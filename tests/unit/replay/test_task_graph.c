@@ -30,7 +30,6 @@ static void a_task_starts_when_all_it_needs_has_ended(void **state)
     struct replay replay = {.durations_ns = durations, .starts_ns = starts, .ends_ns = ends};
     uint32_t stuck;
 
-    (void)state;
     add_diamond(&graph);
     assert_true(task_graph_finish(&graph, &stuck));
     task_graph_replay(&graph, &replay);
@@ -57,7 +56,6 @@ static void a_group_begins_with_its_last_task(void **state)
     uint32_t group;
     uint32_t stuck;
 
-    (void)state;
     for (int i = 0; i < 5; i++)
         (void)task_graph_add(&graph);
     group = task_graph_add_group(&graph);
@@ -90,7 +88,6 @@ static void a_group_begins_without_who_is_not_awaited(void **state)
     uint32_t group;
     uint32_t stuck;
 
-    (void)state;
     for (int i = 0; i < 4; i++)
         (void)task_graph_add(&graph);
     group = task_graph_add_group(&graph);
@@ -119,7 +116,6 @@ static void a_circle_is_found(void **state)
     uint32_t group;
     uint32_t stuck = 77;
 
-    (void)state;
     add_diamond(&graph);
     task_graph_need(&graph, 1, 3);
     assert_false(task_graph_finish(&graph, &stuck));
@@ -138,7 +134,6 @@ static void an_empty_graph_is_no_problem(void **state)
     struct replay replay = {0};
     uint32_t stuck;
 
-    (void)state;
     assert_true(task_graph_finish(&graph, &stuck));
     task_graph_replay(&graph, &replay);
 }

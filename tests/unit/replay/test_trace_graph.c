@@ -112,7 +112,6 @@ static void changes_bring_what_they_must(void **state)
     };
     struct made_trace made;
 
-    (void)state;
     make_training(&made);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (cases[i].step_us == 0) {
@@ -132,7 +131,6 @@ static void threads_hand_over_to_each_other(void **state)
     struct made_trace made;
     uint32_t first, backward[2];
 
-    (void)state;
     made_trace_init(&made);
     first = made_thread(&made, "1");
     backward[0] = made_thread(&made, "2");
@@ -157,7 +155,6 @@ static void work_waits_for_other_streams(void **state)
     struct made_trace made;
     uint32_t compute[2], communication[2];
 
-    (void)state;
     made_trace_init(&made);
     compute[0] = communication[0] = made_thread(&made, "1");
     compute[1] = made_stream(&made, 0, 7);
@@ -181,7 +178,6 @@ static void what_is_not_explained_is_refused(void **state)
     struct made_trace made;
     uint32_t tracks[2];
 
-    (void)state;
     made_trace_init(&made);
     tracks[0] = made_thread(&made, "1");
     tracks[1] = made_stream(&made, 0, 7);
@@ -201,7 +197,6 @@ static void work_waits_for_room_on_the_device(void **state)
     struct made_trace made;
     uint32_t large[2], small[2];
 
-    (void)state;
     made_trace_init(&made);
     large[0] = small[0] = made_thread(&made, "1");
     large[1] = made_stream(&made, 0, 7);
@@ -224,7 +219,6 @@ static void a_blocking_copy_holds_the_host(void **state)
     uint32_t tracks[2];
     int64_t copy;
 
-    (void)state;
     made_trace_init(&made);
     tracks[0] = made_thread(&made, "1");
     tracks[1] = made_stream(&made, 0, 7);
@@ -266,7 +260,6 @@ static int64_t step_us_without_copy(const char *call, const char *name, int64_t 
  * that the host does not wait for takes nothing along. */
 static void a_copy_lets_go_before_its_end(void **state)
 {
-    (void)state;
     assert_int_equal(step_us_without_copy("cudaMemcpy", "Memcpy HtoD (Pageable -> Device)", 500),
                      620);
     assert_int_equal(
@@ -288,7 +281,6 @@ static void recomputation_goes_on_host_and_device(void **state)
     uint8_t is_recomputed[32] = {0};
     uint32_t tracks[2];
 
-    (void)state;
     made_trace_init(&made);
     tracks[0] = made_thread(&made, "1");
     tracks[1] = made_stream(&made, 0, 7);
@@ -320,7 +312,6 @@ static void a_graph_makes_launches_one(void **state)
     uint32_t tracks[2];
     int64_t copy;
 
-    (void)state;
     made_trace_init(&made);
     tracks[0] = made_thread(&made, "1");
     tracks[1] = made_stream(&made, 0, 7);
@@ -381,7 +372,6 @@ static void assert_workers_slow_the_host_down(const char *change)
 /* The loader's own work does not vanish by data=0: others do it. */
 static void workers_slow_the_host_down(void **state)
 {
-    (void)state;
     assert_workers_slow_the_host_down("data=workers");
     assert_workers_slow_the_host_down("data=0");
 }
@@ -396,7 +386,6 @@ static void without_waiting_for_workers(void **state)
     uint32_t tracks[2];
     struct error error;
 
-    (void)state;
     make_loading_step(&made, tracks,
                       "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
     assert_true(scenario_parse(&scenario, "data=0", &error));

@@ -94,7 +94,6 @@ static void make_host_case(struct scene *scene, const struct host_case *host, bo
 
 static void what_the_host_does_costs_only_while_the_device_is_idle(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof host_cases / sizeof *host_cases; i++) {
         struct scene scene;
         const struct section *section;
@@ -140,7 +139,6 @@ static void a_synchronising_call_costs_until_the_next_kernel(void **state)
     const struct section *section;
     const struct finding *finding;
 
-    (void)state;
     make_sync(&scene, 600 * US);
     section = scene_advice(&scene);
     check_findings(&scene, section);
@@ -180,7 +178,6 @@ static void setting_memory_of_the_host_waits(void **state)
     struct scene scene;
     const struct finding *finding;
 
-    (void)state;
     finding = advice_on_memset(&scene, "cudaMemset", "Memset (Pinned)");
     assert_non_null(finding);
     assert_non_null(strstr(finding->try_this, "cudaMemsetAsync"));
@@ -199,7 +196,6 @@ static void loading_after_a_synchronising_call_is_not_its_cost(void **state)
     struct scene scene;
     const struct section *section;
 
-    (void)state;
     make_sync(&scene, 600 * US);
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS)
         made_host_event(&scene.made, scene.thread, EVENT_ANNOTATION,
@@ -215,7 +211,6 @@ static void a_slow_call_is_not_launch_bound(void **state)
     struct scene scene;
     const struct section *section;
 
-    (void)state;
     scene_begin(&scene, STEPS);
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS)
         scene_live(&scene, "gemm", at, at + (at == STEP_NS ? 600 * US : STEP_NS));
@@ -259,7 +254,6 @@ static void what_runs_beside_no_product_costs(void **state)
         {"exposed_copies", EVENT_MEMCPY, "Memcpy HtoD (Pinned -> Device)"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct scene scene;
         const struct section *section;
@@ -299,7 +293,6 @@ static void a_fused_chain_is_as_long_as_its_longest_kernel(void **state)
     struct scene scene;
     const struct section *section;
 
-    (void)state;
     section = advice_on_chain(&scene, false);
     assert_cost(section, "unfused_pointwise", 200 * US); /* 100 + 200 + 100, less 200 */
     check_findings(&scene, section);
@@ -313,7 +306,6 @@ static void a_device_busy_with_copies_is_not_in_use(void **state)
     struct scene scene;
     const struct section *section;
 
-    (void)state;
     scene_begin(&scene, STEPS);
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS) {
         struct made_event copy = {"Memcpy HtoD (Pinned -> Device)", at + 200 * US, at + STEP_NS};
@@ -347,7 +339,6 @@ static void small_kernels_are_many_and_short(void **state)
     struct scene scene;
     const struct section *section;
 
-    (void)state;
     make_many(&scene, "vectorized_elementwise_kernel", 4 * US);
     section = scene_advice(&scene);
     assert_cost(section, "small_kernels", 476 * US); /* fused they take as long as one */
@@ -389,7 +380,6 @@ static void an_optimizer_of_single_tensors_is_told(void **state)
     struct scene scene;
     const struct section *section;
 
-    (void)state;
     make_optimizer(&scene, "aten::add_");
     section = scene_advice(&scene);
     check_findings(&scene, section);
@@ -421,7 +411,6 @@ static void waiting_on_the_device_is_told_by_where_it_waits(void **state)
     struct scene scene;
     const struct section *section;
 
-    (void)state;
     make_queue(&scene, "cudaLaunchKernel", 100 * US);
     section = scene_advice(&scene);
     assert_cost(section, "queued_wait", 100 * US);
@@ -440,7 +429,6 @@ static void work_that_starts_late_is_held_back_not_launch_bound(void **state)
     struct scene scene;
     const struct section *section;
 
-    (void)state;
     scene_begin(&scene, STEPS);
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS)
         made_kernel(&scene.made, scene.thread, scene.stream,
@@ -459,7 +447,6 @@ static void slow_steps_cost_what_they_take_more(void **state)
     const struct finding *finding;
     int64_t at = 0;
 
-    (void)state;
     scene_begin(&scene, 0);
     for (int64_t i = 0; i < 5; i++) {
         int64_t length_ns = i == 3 ? 2 * STEP_NS : STEP_NS;
@@ -488,7 +475,6 @@ static void a_short_recording_is_said_and_makes_less_sure(void **state)
     struct scene scene;
     const struct section *section;
 
-    (void)state;
     scene_begin(&scene, 1);
     scene_live(&scene, "gemm", 0, 600 * US);
     made_host_event(&scene.made, scene.thread, EVENT_ANNOTATION,
@@ -530,7 +516,6 @@ static void products_are_told_by_format_and_unit(void **state)
         {"[\"c10::BFloat16\", \"c10::BFloat16\"]", "ampere_bf16_s16816gemm_bf16_128x64", NULL, 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct scene scene;
         const struct section *section;
@@ -567,7 +552,6 @@ static void without_rates_wide_products_are_told_without_a_price(void **state)
     struct scene scene;
     const struct finding *finding;
 
-    (void)state;
     finding = find_advice(advice_without_rates(&scene, 7), "half_not_used");
     assert_non_null(finding);
     assert_int_equal(finding->cost_ns, -1);
@@ -603,7 +587,6 @@ static void misaligned_products_are_priced_by_aligned_ones(void **state)
     struct scene scene;
     const struct finding *finding;
 
-    (void)state;
     make_shapes(&scene, "[[1024, 512], [512, 1023]]");
     finding = find_advice(scene_advice(&scene), "misaligned_shapes");
     assert_non_null(finding);
@@ -641,7 +624,6 @@ static void a_forward_inside_the_backward_is_recomputation(void **state)
 {
     struct scene scene;
 
-    (void)state;
     make_checkpoint(&scene, true);
     assert_cost(scene_advice(&scene), "recomputation", 300 * US);
     made_trace_clear(&scene.made);

@@ -48,7 +48,6 @@ static void a_call_that_is_slow_once_is_a_first_use(void **state)
     static const char *const calls[] = {"cudaMalloc", "cudaFree", "cudaStreamCreateWithFlags",
                                         "hipModuleLoadData"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         struct scene scene;
         const struct section *section = advice_on_calls(&scene, calls[i], 0, 0);
@@ -118,7 +117,6 @@ static void a_device_that_is_not_recorded_comes_before_all_prices(void **state)
         {EVENT_OPERATOR, "aten::relu", false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct scene scene;
         const struct section *section = advice_on_host_only(&scene, cases[i].kind, cases[i].name);
@@ -158,7 +156,6 @@ static void a_thinned_trace_says_so(void **state)
     struct scene scene;
     const struct section *section = advice_on_thinned(&scene, 10);
 
-    (void)state;
     assert_string_equal(section->findings[0].estimate->id, "unrecorded_work");
     assert_non_null(strstr(section->findings[0].evidence, "1,991, 200"));
     made_trace_clear(&scene.made);
@@ -195,7 +192,6 @@ static void collectives_without_kernels_are_not_recorded(void **state)
     struct scene scene;
     const struct section *section = advice_on_collective(&scene, "nccl:all_reduce");
 
-    (void)state;
     assert_int_equal(find_advice(section, "unrecorded_work")->cost_ns, 5 * STEP_NS);
     assert_null(find_advice(section, "queued_wait"));
     made_trace_clear(&scene.made);
@@ -225,7 +221,6 @@ static void what_ran_before_the_recording_is_no_idle_time(void **state)
     struct scene scene;
     const struct section *section = advice_on_early_wait(&scene, 1);
 
-    (void)state;
     assert_string_equal(section->findings[0].estimate->id, "unrecorded_work");
     assert_null(find_advice(section, "queued_wait"));
     made_trace_clear(&scene.made);
@@ -269,7 +264,6 @@ static void the_hosts_own_work_is_told_by_what_it_is(void **state)
         {EVENT_OPERATOR, "aten::empty", false, "launch_bound", "host_operators"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct scene scene;
         const struct section *section =

@@ -55,7 +55,6 @@ static void single_tensors_cost_all_but_the_longest_pass(void **state)
         advice_on_optimizer(&scene, (const char *[2]){"aten::mul_", "aten::addcdiv_"});
     const struct finding *finding = find_advice(section, "unfused_optimizer");
 
-    (void)state;
     assert_non_null(finding);
     assert_int_equal(finding->cost_ns, STEP_NS - RANGE_AT - OPS / 2 * 7 * US);
     assert_null(find_advice(section, "annotated_code")); /* the same time, told once */
@@ -68,7 +67,6 @@ static void many_tensors_at_once_are_another_matter(void **state)
     const struct section *section = advice_on_optimizer(
         &scene, (const char *[2]){"aten::_foreach_mul_", "aten::_fused_adamw_"});
 
-    (void)state;
     assert_null(find_advice(section, "unfused_optimizer"));
     assert_non_null(find_advice(section, "annotated_code"));
     assert_null(strstr(find_advice(section, "annotated_code")->try_this, "fused=True"));
@@ -84,7 +82,6 @@ static void a_closure_is_not_the_optimizers(void **state)
     static const char *const names[2] = {"aten::mul_", "aten::addcdiv_"};
     struct scene scene;
 
-    (void)state;
     begin_on_processor(&scene);
     for (int64_t at = RANGE_AT; at < STEPS * STEP_NS; at += STEP_NS) {
         made_host_event(&scene.made, scene.thread, EVENT_ANNOTATION,
@@ -109,7 +106,6 @@ static void only_options_that_there_are(void **state)
                  {"Optimizer.step#Muon.step", NULL},
                  {"Optimizer.step#SparseAdam.step", NULL}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct finding *finding;
         const struct section *section;
@@ -141,7 +137,6 @@ static void pauses_of_a_closure_are_not_the_optimizers(void **state)
     const struct section *section;
     struct scene scene;
 
-    (void)state;
     begin_on_processor(&scene);
     for (int64_t at = RANGE_AT; at < STEPS * STEP_NS; at += STEP_NS) {
         made_host_event(&scene.made, scene.thread, EVENT_ANNOTATION,

@@ -37,7 +37,6 @@ static void peers_are_bound_alike(void **state)
     struct scene scene;
     const struct finding *finding;
 
-    (void)state;
     /* 8.6 GFLOP too, bound by compute: it tells nothing of a product bound by memory */
     assert_null(on_two_products(&scene, "[[1, 2048, 1024], [1, 1024, 2048]]", bound_by_memory));
     made_trace_clear(&scene.made);
@@ -56,7 +55,6 @@ static void another_format_is_not_faster_than_memory(void **state)
     struct scene scene;
     const struct finding *finding;
 
-    (void)state;
     scene_begin(&scene, STEPS);
     scene.made.peaks.device_name = "NVIDIA A100-SXM4-80GB";
     for (int64_t at = 0; at < STEPS * STEP_NS; at += STEP_NS)
@@ -97,7 +95,6 @@ static void attention_is_priced_by_what_a_fused_kernel_leaves(void **state)
     const struct section *section;
     const struct finding *finding;
 
-    (void)state;
     section = advice_on_attention(&scene, "[[4, 128, 128], [4, 128, 64]]");
     finding = find_advice(section, "unfused_attention");
     assert_non_null(finding);

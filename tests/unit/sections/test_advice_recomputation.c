@@ -12,7 +12,6 @@
 /* Without a device: operators of 300 µs, one of 100 µs within, and Python of 50 µs that is none. */
 static void operators_that_repeat_the_forward_are_recomputation(void **state)
 {
-    (void)state;
     for (int is_repeated = 0; is_repeated < 2; is_repeated++) {
         const struct finding *finding;
         struct scene scene;

@@ -43,7 +43,6 @@ static void the_end_of_the_recording_is_no_slow_step(void **state)
     const struct section *section;
     const struct finding *finding;
 
-    (void)state;
     begin_with_slow_step(&scene, 4);
     made_host_event(
         &scene.made, scene.thread, EVENT_RUNTIME_CALL,
@@ -71,7 +70,6 @@ static void what_the_program_goes_on_after_is_its_own(void **state)
 {
     struct scene scene;
 
-    (void)state;
     begin_with_slow_step(&scene, 3);
     assert_programs_own(&scene);
     begin_with_slow_step(&scene, 4);
@@ -112,7 +110,6 @@ static void a_call_in_the_profilers_flush_is_the_profilers(void **state)
     struct scene scene;
     const struct section *section = advice_on_slow_call(&scene, NULL);
 
-    (void)state;
     assert_int_equal(find_advice(section, "slow_calls")->cost_ns, 2 * STEP_NS);
     assert_null(find_advice(section, "profiler_overhead"));
     made_trace_clear(&scene.made);

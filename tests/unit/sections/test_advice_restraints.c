@@ -44,7 +44,6 @@ static void model_code_in_a_range_is_launch_bound(void **state)
     struct scene scene;
     const struct section *section;
 
-    (void)state;
     section = advice_on_range(&scene, true);
     assert_null(find_advice(section, "annotated_code"));
     assert_non_null(find_advice(section, "launch_bound"));
@@ -74,7 +73,6 @@ static void no_tf32_before_ampere(void **state)
 {
     struct scene scene;
 
-    (void)state;
     assert_null(
         find_advice(advice_on_product(&scene, 7, "[[128, 256], [256, 64]]"), "tf32_not_used"));
     made_trace_clear(&scene.made);
@@ -88,7 +86,6 @@ static void formats_have_no_price_where_no_flops_are_known(void **state)
     struct scene scene;
     const struct finding *finding;
 
-    (void)state;
     finding = find_advice(advice_on_product(&scene, 8, ""), "tf32_not_used");
     assert_non_null(finding);
     assert_int_equal(finding->cost_ns, -1);
@@ -113,7 +110,6 @@ static void bytes_are_halved_only_once(void **state)
 {
     struct scene scene;
 
-    (void)state;
     assert_non_null(strstr(pointwise_remedy(&scene, float_types), "16-bit numbers halve"));
     made_trace_clear(&scene.made);
     assert_null(strstr(pointwise_remedy(&scene, half_types), "16-bit numbers halve"));
@@ -144,7 +140,6 @@ static void a_late_rank_needs_ranks(void **state)
     struct scene scene;
     const struct finding *finding;
 
-    (void)state;
     finding = on_communication(&scene, 8, false);
     assert_non_null(strstr(finding->estimate->reason, "one rank alone"));
     assert_non_null(strstr(finding->try_this, "report on all ranks"));
@@ -180,7 +175,6 @@ static void programs_without_python_have_none(void **state)
 {
     struct scene scene;
 
-    (void)state;
     assert_string_equal(name_of_host_code(&scene, "nsight-systems", false),
                         "host code between calls");
     made_trace_clear(&scene.made);
@@ -206,7 +200,6 @@ static void nothing_is_said_only_of_nothing(void **state)
 {
     struct scene scene;
 
-    (void)state;
     assert_non_null(strstr(intro_with_norm(&scene, 10 * US), "Nothing above 2 %"));
     made_trace_clear(&scene.made);
     assert_non_null(strstr(intro_with_norm(&scene, 70 * US), "other compute: 7.0 %"));
@@ -237,7 +230,6 @@ static void warm_up_of_captures_is_not_launch_bound(void **state)
     struct scene scene;
     const struct section *section = advice_on_capture(&scene, 600 * US);
 
-    (void)state;
     assert_non_null(find_advice(section, "graph_capture"));
     assert_null(find_advice(section, "launch_bound"));
     made_trace_clear(&scene.made);

@@ -34,7 +34,6 @@ static void names_tell_the_kind(void **state)
         {"", COLLECTIVE_OTHER},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(collective_kind_key(collective_kind_of_name(cases[i].name)),
                             collective_kind_key(cases[i].kind));
@@ -44,7 +43,6 @@ static void shapes_tell_the_elements(void **state)
 {
     uint32_t index = 99;
 
-    (void)state;
     assert_int_equal(largest_tensor("[[768], [3392], [], [], [], []]", &index), 3392);
     assert_int_equal(index, 1);
     assert_int_equal(largest_tensor("[[8192, 64], [65536, 64], [], []]", &index), 65536 * 64);
@@ -62,7 +60,6 @@ static void shapes_tell_the_elements(void **state)
 
 static void bus_factors_are_those_of_nccl_tests(void **state)
 {
-    (void)state;
     assert_true(is_close(collective_bus_factor(COLLECTIVE_ALL_REDUCE, 8), 1.75));
     assert_true(is_close(collective_bus_factor(COLLECTIVE_ALL_GATHER, 8), 0.875));
     assert_true(is_close(collective_bus_factor(COLLECTIVE_REDUCE_SCATTER, 2), 0.5));
@@ -78,7 +75,6 @@ static void metadata_of_the_kernel_tell_everything(void **state)
     uint32_t stream;
     const struct table *table;
 
-    (void)state;
     made_trace_init(&made);
     stream = made_stream(&made, 0, 20);
     detail.collective_name = string_pool_add(&made.builder.strings, "_allgather_base", 15);
@@ -133,7 +129,6 @@ static void without_metadata_the_operators_around_the_launch_are_asked(void **st
     struct made_trace made;
     const struct table *table;
 
-    (void)state;
     made_trace_init(&made);
     add_old_collective(&made, 0, "c10d::_allgather_base_", "[[4096], [512], []]",
                        "nccl:_all_gather_base");
@@ -157,7 +152,6 @@ static void what_nothing_tells_is_not_known(void **state)
     struct made_trace made;
     const struct table *table;
 
-    (void)state;
     made_trace_init(&made);
     made_work(&made, made_stream(&made, 0, 20), EVENT_KERNEL,
               (struct made_event){"ncclKernel_AllReduce_RING", 0, 1000}, NO_ID, NULL);

@@ -24,7 +24,6 @@ static void conditions_are_read(void **state)
 {
     struct condition condition = parsed("step_time>+3%");
 
-    (void)state;
     assert_string_equal(condition.subject, "step_time");
     assert_true(condition.is_above);
     assert_int_equal(condition.kind, LIMIT_RELATIVE);
@@ -63,7 +62,6 @@ static void mistakes_are_placed(void **state)
 {
     char long_name[400];
 
-    (void)state;
     refuses("step_time", "at character 10");
     refuses(">+3%", "at character 1");
     refuses("step_time>", "at character 11");
@@ -126,7 +124,6 @@ static void conditions_are_decided(void **state)
 {
     struct fixture made;
 
-    (void)state;
     two_runs(&made, 6, 650000); /* the step: 10 % longer */
     assert_int_equal(decided(&made, "step_time>+3%"), CONDITION_MET);
     assert_int_equal(decided(&made, "step_time>+12%"), CONDITION_NOT_MET);
@@ -145,7 +142,6 @@ static void noise_and_ignorance_decide_nothing(void **state)
 {
     struct fixture made;
 
-    (void)state;
     two_runs(&made, 6, 505000); /* 0.3 %, where steps differ by 1 % */
     assert_int_equal(decided(&made, "step_time>+0.1%"), CONDITION_UNDECIDED);
     assert_int_equal(decided(&made, "mfu<-2points"), CONDITION_UNDECIDED);
@@ -164,7 +160,6 @@ static void names_and_units_are_checked(void **state)
     struct fixture made;
     const char *const wrong[] = {"foo>+3%", "kernel:foo>+3%", "step_time>+3MiB", "step_time>40%"};
 
-    (void)state;
     two_runs(&made, 6, 500000);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct condition condition = parsed(wrong[i]);

@@ -40,7 +40,6 @@ static void utilisation_is_flops_by_time_and_peak(void **state)
     struct convention_run run = run_of(&llama);
     struct value value = convention_utilisation(&run, 50e9);
 
-    (void)state;
     assert_int_equal(value.unit, UNIT_FRACTION);
     assert_true(fabs(value.real - 50e9 * 8192 / 1e15) < 1e-12);
     assert_true(fabs(convention_rate(&run, 50e9) - 50e9 * 8192) < 1.0);
@@ -51,7 +50,6 @@ static void what_is_missing_is_named(void **state)
     struct architecture llama = read_llama();
     struct convention_run run = run_of(&llama);
 
-    (void)state;
     assert_int_equal(convention_utilisation(&run, -1.0).unit, UNIT_NOT_KNOWN);
     run.peak = 0;
     assert_string_equal(convention_utilisation(&run, 50e9).text, "needs peak");
@@ -68,7 +66,6 @@ static void each_convention_has_its_row(void **state)
     struct section *section;
     size_t count;
 
-    (void)state;
     (void)all_conventions(&count);
     results_init(&results);
     section = section_new(&results, "conventions", "Conventions", NULL);

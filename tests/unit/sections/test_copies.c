@@ -25,7 +25,6 @@ static void bandwidth_is_bytes_by_time(void **state)
     uint32_t stream, compute;
     const struct table *table;
 
-    (void)state;
     made_trace_init(&made);
     stream = made_stream(&made, 0, 20);
     compute = made_stream(&made, 0, 7);

@@ -49,7 +49,6 @@ static void joules_are_divided_by_steps_time_and_tokens(void **state)
                "300000000, \"cpu_uj\": null}}, {\"step\": 1, \"tokens\": 300, \"energy\": "
                "{\"time_ns\": 1500000000, \"gpu_uj\": 500000000, \"cpu_uj\": 7}}");
 
-    (void)state;
     assert_true(is_close(section_value(section, "gpu_joules_per_step").real, 400));
     assert_true(is_close(section_value(section, "gpu_watts").real, 320));
     assert_true(is_close(section_value(section, "gpu_joules_per_token").real, 2));
@@ -71,7 +70,6 @@ static void what_one_step_does_not_tell_is_not_known(void **state)
     };
     struct made_trace made;
 
-    (void)state;
     for (size_t i = 0; i < sizeof described / sizeof *described; i++) {
         const struct section *section = energy_section(&made, described[i]);
 
@@ -85,7 +83,6 @@ static void without_a_look_there_is_no_section(void **state)
 {
     struct made_trace made;
 
-    (void)state;
     assert_null(energy_section(&made, "{\"step\": 0, \"energy\": null}, {\"step\": 1}"));
     energy_clear(&made);
 }

@@ -43,7 +43,6 @@ static void causes_are_ranked_and_add_up(void **state)
     const struct section *section;
     const struct table *causes;
 
-    (void)state;
     make_loading(&made);
     section = made_section(&made, &gpu_idle_analysis);
     causes = section_table(section, "causes");
@@ -66,7 +65,6 @@ static void the_longest_gap_is_named(void **state)
     struct made_trace made;
     const struct table *gaps;
 
-    (void)state;
     make_loading(&made);
     gaps = section_table(made_section_with(&made, &gpu_idle_analysis, &one_row), "worst_gaps");
     assert_int_equal(gaps->row_count, 1);
@@ -84,7 +82,6 @@ static void a_device_that_is_never_idle_has_no_section(void **state)
 {
     struct made_trace made;
 
-    (void)state;
     made_trace_init(&made);
     made_work(&made, made_stream(&made, 0, 7), EVENT_KERNEL, (struct made_event){"sgemm", 100, 400},
               NO_ID, NULL);
@@ -99,7 +96,6 @@ static void another_event_names_a_gap(void **state)
     struct made_trace made;
     uint32_t thread, stream;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     stream = made_stream(&made, 0, 7);

@@ -36,7 +36,6 @@ static void samples_outside_the_steps_do_not_count(void **state)
     struct made_trace made;
     const struct table *table;
 
-    (void)state;
     made_trace_init(&made);
     add_kernels(&made);
     add_sample(&made, "SMs Active", 0, (struct series_sample){500, 99});
@@ -62,7 +61,6 @@ static void what_training_asks_for_comes_first(void **state)
     struct made_trace made;
     const struct table *table;
 
-    (void)state;
     made_trace_init(&made);
     add_kernels(&made);
     add_sample(&made, "Something else", 0, (struct series_sample){1500, 1});
@@ -107,7 +105,6 @@ static void counts_have_sums_in_a_step_and_ratios_none(void **state)
         "MfmaUtil",      "VALUBusy", "OccupancyPercent", "TCC_BUSY_avr", "L2CacheHit", "GPU_UTIL",
         "MAX_WAVE_SIZE", "CU_NUM",   "VALUInsts",        "COUNT",        "counter 7",  ""};
 
-    (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         assert_true(is_close(counted_per_step(counts[i]).real, 80));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -118,7 +115,6 @@ static void a_trace_without_counters_has_no_section(void **state)
 {
     struct made_trace made;
 
-    (void)state;
     made_trace_init(&made);
     add_kernels(&made);
     add_sample(&made, "SMs Active", 3, (struct series_sample){1500, 80});

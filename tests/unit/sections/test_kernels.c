@@ -19,7 +19,6 @@ static void kernels_of_one_name_share_a_row(void **state)
     const struct table *table;
     int64_t call;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     stream = made_stream(&made, 0, 7);
@@ -72,7 +71,6 @@ static void only_kernels_that_start_in_a_step_count(void **state)
     uint32_t thread, stream;
     const struct table *table;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     stream = made_stream(&made, 0, 7);
@@ -108,7 +106,6 @@ static void a_trace_without_kernels_has_no_section(void **state)
 {
     struct made_trace made;
 
-    (void)state;
     made_trace_init(&made);
     made_host_event(&made, made_thread(&made, "1"), EVENT_OPERATOR,
                     (struct made_event){"aten::mm", 0, 100});

@@ -19,7 +19,6 @@ static void delays_run_from_call_to_kernel(void **state)
     const struct section *section;
     const struct table *calls;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     stream = made_stream(&made, 0, 7);
@@ -57,7 +56,6 @@ static void the_kernels_of_a_graph_are_one_launch(void **state)
     const struct table *streams;
     int64_t call;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     stream = made_stream(&made, 0, 7);
@@ -91,7 +89,6 @@ static void the_queue_counts_what_was_called_and_has_not_started(void **state)
     struct stream_queue *queues;
     uint32_t thread, stream, count;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     stream = made_stream(&made, 0, 7);

@@ -124,7 +124,6 @@ static void all_events_are_shown_where_they_fit(void **state)
     const struct timeline_lane *stream;
     const struct timeline_lane *thread;
 
-    (void)state;
     make_trace(&made);
     timeline = timeline_of(&made, 1000000);
     stream = lane_of_kind(timeline, TIMELINE_STREAM);
@@ -146,7 +145,6 @@ static void a_kernel_knows_its_launch(void **state)
     const struct timeline *timeline;
     const struct timeline_block *kernel;
 
-    (void)state;
     make_trace(&made);
     timeline = timeline_of(&made, 1000000);
     kernel = &lane_of_kind(timeline, TIMELINE_STREAM)->rows[0].blocks[1];
@@ -166,7 +164,6 @@ static void short_events_are_merged_outside_of_chosen_steps(void **state)
     int64_t kernels = 0;
     size_t long_ones = 0;
 
-    (void)state;
     make_trace(&made);
     timeline = timeline_of(&made, 4400);
     assert_true(timeline->block_count <= 4400);
@@ -201,7 +198,6 @@ static void any_budget_holds_all_events(void **state)
     struct made_trace made;
     int64_t events;
 
-    (void)state;
     make_trace(&made);
     events = timeline_of(&made, 1000000)->event_count;
     for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
@@ -221,7 +217,6 @@ static void a_slice_is_shown_where_no_step_fits(void **state)
     const struct timeline *timeline;
     bool has_detail = false;
 
-    (void)state;
     make_trace(&made);
     timeline = timeline_of(&made, 900);
     for (size_t i = 0; i < timeline->region_count; i++) {
@@ -247,7 +242,6 @@ static void modules_have_a_lane_of_their_own(void **state)
     const struct timeline_lane *lane;
     uint32_t thread;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "11");
     made_host_event(&made, thread, EVENT_ANNOTATION, (struct made_event){"nn:Model", 0, 1000});
@@ -278,7 +272,6 @@ static void the_largest_of_a_stretch_stays_in_a_series(void **state)
     struct series_thinner thinner = {.end_ns = 1000000};
     double largest = 0;
 
-    (void)state;
     results_init(&results);
     thinner.series = timeline_add_series(
         &results, &timeline,

@@ -32,7 +32,6 @@ static void memory_of_a_device_is_told(void **state)
     struct memory_view view = {.run = &made.run, .top = 5, .depth = 5};
     struct section *section;
 
-    (void)state;
     results_init(&results);
     made_memory_init(&made, device_text, device_side);
     section = describe_memory_peak(&results, &view);
@@ -58,7 +57,6 @@ static void what_fits_on_a_device_leaves_room(void **state)
                                    .options = {.ranks = 8}};
     struct section *section;
 
-    (void)state;
     results_init(&results);
     made_memory_init(&made, device_text, device_side);
     section = describe_memory_fit(&results, &view);
@@ -76,7 +74,6 @@ static void host_has_no_reserve(void **state)
     struct section *section;
     const struct table *table;
 
-    (void)state;
     results_init(&results);
     made_memory_init(&made, memory_trace_text, memory_side_text);
     section = describe_memory_peak(&results, &view);
@@ -118,7 +115,6 @@ static void missing_marks_are_told(void **state)
     struct memory_fit_view fit = {.memory = view, .budget_bytes = 1, .samples = 4, .length = -1};
     struct section *section;
 
-    (void)state;
     results_init(&results);
     made_memory_init(&made, memory_trace_text, NULL);
     section = describe_memory_peak(&results, &view);

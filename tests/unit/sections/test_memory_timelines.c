@@ -48,7 +48,6 @@ static void the_peak_of_a_run_is_in_its_series(void **state)
     const struct timeline_series *series;
     double activations = 0;
 
-    (void)state;
     results_init(&results);
     made_memory_init(&made, memory_trace_text, memory_side_text);
     timeline = make_memory_timeline(&results, &view);
@@ -79,7 +78,6 @@ static void phases_cover_the_run(void **state)
     const struct timeline_row *row;
     int64_t end_ns = 0;
 
-    (void)state;
     results_init(&results);
     made_memory_init(&made, memory_trace_text, memory_side_text);
     timeline = make_memory_timeline(&results, &view);
@@ -153,7 +151,6 @@ static void a_snapshot_is_drawn_by_line_of_code(void **state)
     const struct timeline_series *series;
     const struct timeline_lane *lane;
 
-    (void)state;
     make_snapshot(&seen);
     timeline = make_snapshot_timeline(&seen.results, &seen.view);
     assert_non_null(timeline);
@@ -179,7 +176,6 @@ static void a_map_covers_each_segment(void **state)
     const struct timeline_row *row;
     int64_t offset = 0;
 
-    (void)state;
     make_snapshot(&seen);
     map = make_snapshot_map(&seen.results, &seen.view);
     assert_non_null(map);

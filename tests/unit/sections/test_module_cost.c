@@ -60,7 +60,6 @@ static void figures_are_per_step(void **state)
     struct section *section;
     const struct table *modules;
 
-    (void)state;
     make_trace(&made, 3);
     section =
         describe(&made, &costs,
@@ -102,7 +101,6 @@ static const char *second_row_sorted_by(enum module_sort sort)
 
 static void modules_are_sorted_inside_their_parent(void **state)
 {
-    (void)state;
     assert_string_equal(second_row_sorted_by(MODULE_SORT_MODEL), "b");
     assert_string_equal(second_row_sorted_by(MODULE_SORT_FLOPS), "a");
     assert_string_equal(second_row_sorted_by(MODULE_SORT_TIME), "b");
@@ -115,7 +113,6 @@ static void depth_and_pattern_leave_modules_out(void **state)
     struct module_costs costs = {0};
     struct section *section;
 
-    (void)state;
     make_trace(&made, 1);
     section = describe(&made, &costs, (struct module_cost_view){.steps = 1, .top = UINT32_MAX});
     assert_int_equal(section_table(section, "modules")->row_count, 2); /* Net, outside */
@@ -136,7 +133,6 @@ static void without_shapes_flops_are_not_known(void **state)
     struct module_costs costs = {0};
     struct section *section;
 
-    (void)state;
     made_trace_init(&made);
     made_host_event(&made, made_thread(&made, "1"), EVENT_OPERATOR,
                     (struct made_event){"aten::mm", 0, 100});
@@ -157,7 +153,6 @@ static void the_report_has_it_where_there_are_shapes(void **state)
     struct made_trace made;
     struct section *section;
 
-    (void)state;
     make_trace(&made, 2);
     made_trace_finish(&made, WINDOW_CHOICE_AUTO);
     section = made_section(&made, &module_cost_analysis);

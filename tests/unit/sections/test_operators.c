@@ -16,7 +16,6 @@ static void self_time_is_without_what_is_inside(void **state)
     uint32_t thread, stream;
     const struct table *table;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     stream = made_stream(&made, 0, 7);
@@ -46,7 +45,6 @@ static void an_only_child_of_the_same_name_is_one_call(void **state)
     uint32_t thread;
     const struct table *table;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     made_host_event(&made, thread, EVENT_OPERATOR, (struct made_event){"aten::to", 0, 1000});
@@ -67,7 +65,6 @@ static void calls_inside_a_call_of_the_same_name_add_to_the_total_once(void **st
     uint32_t thread;
     const struct table *table;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     made_host_event(&made, thread, EVENT_OPERATOR, (struct made_event){"visit", 0, 1000});
@@ -88,7 +85,6 @@ static void calls_that_overlap_in_part_are_not_inside_each_other(void **state)
     uint32_t thread;
     const struct table *table;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     made_host_event(&made, thread, EVENT_OPERATOR, (struct made_event){"outer", 0, 1000});
@@ -112,7 +108,6 @@ static void shapes_make_rows_of_their_own(void **state)
     uint32_t thread;
     const struct table *table;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     made_operator(&made, thread, (struct made_event){"aten::mm", 0, 100}, "[[2, 2], [2, 2]]",
@@ -140,7 +135,6 @@ static void only_calls_that_start_in_a_step_count(void **state)
     uint32_t thread;
     const struct section *section;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     made_host_event(&made, thread, EVENT_ANNOTATION,

@@ -17,7 +17,6 @@ static void overlap_is_the_hidden_part_of_communication(void **state)
     const struct section *section;
     const struct table *steps;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     compute = made_stream(&made, 0, 7);
@@ -60,7 +59,6 @@ static void without_communication_and_copies_there_is_nothing_to_say(void **stat
 {
     struct made_trace made;
 
-    (void)state;
     made_trace_init(&made);
     made_work(&made, made_stream(&made, 0, 7), EVENT_KERNEL, (struct made_event){"sgemm", 100, 400},
               NO_ID, NULL);

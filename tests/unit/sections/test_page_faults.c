@@ -35,7 +35,6 @@ static void faults_are_counted_by_side(void **state)
     struct made_trace made;
     const struct table *table;
 
-    (void)state;
     made_trace_init(&made);
     add_step(&made, "ProfilerStep#1", 1000);
     add_step(&made, "ProfilerStep#2", 3000);
@@ -59,7 +58,6 @@ static void without_faults_there_is_no_section(void **state)
 {
     struct made_trace made;
 
-    (void)state;
     made_trace_init(&made);
     add_step(&made, "ProfilerStep#1", 1000);
     made_trace_finish(&made, WINDOW_CHOICE_STEPS);

@@ -75,14 +75,12 @@ static void check(const struct used_time *used, int64_t sleeping_ns, int64_t sha
 
 static void what_no_cpu_time_covers_is_sleep(void **state)
 {
-    (void)state;
     check(&(struct used_time){PRODUCT_NS, 0, 2, 0, STEP_NS, 0}, STEP_NS - 2 * PRODUCT_NS, 0,
           PRODUCT_NS);
 }
 
 static void python_uses_the_processor(void **state)
 {
-    (void)state;
     check(&(struct used_time){STEP_NS, 0, 0, 3, STEP_NS, 0}, 0, 0, STEP_NS - PRODUCT_NS);
     check(NULL, 0, 0, STEP_NS - PRODUCT_NS);
 }
@@ -91,7 +89,6 @@ static void python_uses_the_processor(void **state)
  * nothing is recorded. */
 static void others_have_the_core(void **state)
 {
-    (void)state;
     check(&(struct used_time){300 * US, 700 * US, 0, 5, STEP_NS, 0}, 0, 700 * US, 300 * US);
 }
 
@@ -99,7 +96,6 @@ static void others_have_the_core(void **state)
  * is sleep for sure. */
 static void short_blocks_may_be_an_operators(void **state)
 {
-    (void)state;
     check(&(struct used_time){700 * US, 0, 100, 0, STEP_NS, 0}, 100 * US, 0, 700 * US);
 }
 
@@ -107,7 +103,6 @@ static void short_blocks_may_be_an_operators(void **state)
  * is recorded. */
 static void a_long_block_lies_outside_of_operators(void **state)
 {
-    (void)state;
     check(&(struct used_time){PRODUCT_NS, 0, 1, 0, STEP_NS + PRODUCT_NS, 0}, STEP_NS - PRODUCT_NS,
           0, 0);
 }
@@ -115,14 +110,12 @@ static void a_long_block_lies_outside_of_operators(void **state)
 /* 800 µs in which other threads worked: the thread may have waited for them in the product. */
 static void waits_for_other_threads_are_no_sleep(void **state)
 {
-    (void)state;
     check(&(struct used_time){STEP_NS - PRODUCT_NS, 0, 1, 0, 3 * STEP_NS, 3 * STEP_NS}, 0, 0,
           STEP_NS - PRODUCT_NS);
 }
 
 static void what_is_not_known_is_not_said(void **state)
 {
-    (void)state;
     check(&(struct used_time){-1, -1, -1, -1, STEP_NS, 0}, 0, 0, STEP_NS - PRODUCT_NS);
 }
 

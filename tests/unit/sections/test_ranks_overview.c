@@ -58,7 +58,6 @@ static void the_rank_the_others_wait_for_is_named(void **state)
     const struct section *section;
     const struct table *table;
 
-    (void)state;
     add_rank(&set, 0, 6000);
     add_rank(&set, 1, 9000);
     add_rank(&set, 2, 6100);
@@ -96,7 +95,6 @@ static void waiting_is_not_known_of_one_rank(void **state)
     struct digest_set set = {0};
     const struct section *section;
 
-    (void)state;
     add_rank(&set, 0, 6000);
     section = overview_of(&results, &set);
     assert_int_equal(section_value(section, "communication_waiting").unit, UNIT_NOT_KNOWN);
@@ -111,7 +109,6 @@ static void waiting_is_not_known_of_one_rank(void **state)
 
 static void every_analysis_has_a_name_of_its_own(void **state)
 {
-    (void)state;
     for (const struct analysis *const *a = all_analyses(); *a; a++) {
         assert_non_null((*a)->summary);
         for (const struct analysis *const *b = a + 1; *b; b++)
@@ -126,7 +123,6 @@ static void of_two_ranks_the_late_one_is_told_with_its_cause(void **state)
     struct digest_set set = {0};
     const struct section *section;
 
-    (void)state;
     add_rank(&set, 0, 5000);
     add_rank(&set, 1, 9000);
     section = overview_of(&results, &set);

@@ -52,7 +52,6 @@ static void the_parts_add_up_to_the_step(void **state)
     const struct table *table;
     int64_t sum = 0;
 
-    (void)state;
     made_profile(&made.a, 7); /* a seventh of each account is left over */
     made_profile(&made.b, 3);
     made_step(&made.a, 1000001, 500000, 777);
@@ -75,7 +74,6 @@ static void a_change_beyond_noise_is_named(void **state)
 {
     struct fixture made = {0};
 
-    (void)state;
     made_profile(&made.a, 6);
     made_profile(&made.b, 6);
     made_step(&made.a, 1000000, 500000, 10000);
@@ -95,7 +93,6 @@ static void noise_is_no_change(void **state)
 {
     struct fixture made = {0};
 
-    (void)state;
     made_profile(&made.a, 6);
     made_profile(&made.b, 6);
     made_step(&made.a, 1000000, 500000, 50000);
@@ -109,7 +106,6 @@ static void a_sure_change_may_be_small(void **state)
 {
     struct fixture made = {0};
 
-    (void)state;
     made_profile(&made.a, 6);
     made_profile(&made.b, 6);
     made_step(&made.a, 1000000, 500000, 10);
@@ -125,7 +121,6 @@ static void one_step_is_never_significant(void **state)
 {
     struct fixture made = {0};
 
-    (void)state;
     made_profile(&made.a, 1);
     made_profile(&made.b, 6);
     made_step(&made.a, 1000000, 500000, 0);
@@ -156,7 +151,6 @@ static void renamed_kernels_stand_together(void **state)
     struct fixture made = {0};
     const struct table *table;
 
-    (void)state;
     made_profile(&made.a, 6);
     made_profile(&made.b, 6);
     made_step(&made.a, 1000000, 0, 1000);
@@ -204,7 +198,6 @@ static size_t findings_of_kernels(int64_t factor, int64_t other)
 
 static void a_slower_machine_is_suspected(void **state)
 {
-    (void)state;
     assert_int_equal(findings_of_kernels(120, 115), 1);
     assert_int_equal(findings_of_kernels(80, 90), 1);
     assert_int_equal(findings_of_kernels(140, 100), 0);
@@ -215,7 +208,6 @@ static void what_differs_is_said_first(void **state)
 {
     struct fixture made = {0};
 
-    (void)state;
     made_profile(&made.a, 6);
     made_profile(&made.b, 5);
     made.a.device_name = "NVIDIA A100";
@@ -259,7 +251,6 @@ static void a_compiled_run_is_no_other_model(void **state)
     struct fixture made = {0};
     const struct section *runs;
 
-    (void)state;
     compile_one(&made, 1000);
     runs = section_of(&made, "runs");
     assert_int_equal(count_findings(runs, "B is compiled"), 1);
@@ -282,7 +273,6 @@ static void more_steps_are_asked_for_where_they_would_tell(void **state)
 {
     struct fixture made = {0};
 
-    (void)state;
     made_profile(&made.a, 3);
     made_profile(&made.b, 3);
     made_step(&made.a, 2290000, 500000, 1200000);
@@ -301,7 +291,6 @@ static void ranks_are_joined_by_the_numbers_of_steps(void **state)
     struct run_profile *ranks[] = {&first, &second};
     const struct measure *step;
 
-    (void)state;
     made_profile(&first, 3);
     made_profile(&second, 3);
     for (uint32_t i = 0; i < 3; i++)
@@ -326,7 +315,6 @@ static void ranks_without_a_common_number_are_joined_by_order(void **state)
     struct run_profile first = {0}, second = {0}, run = {0};
     struct run_profile *ranks[] = {&first, &second};
 
-    (void)state;
     made_profile(&first, 3);
     made_profile(&second, 2);
     second.numbers[0] = 11;

@@ -23,7 +23,6 @@ static void facts_are_told_where_they_are_known(void **state)
     struct device named = device;
     const struct section *section;
 
-    (void)state;
     made_trace_init(&made);
     named.name = string_pool_add(&made.builder.strings, "A100", 4);
     trace_builder_add_device(&made.builder, &named);
@@ -56,7 +55,6 @@ static void damage_is_a_warning_with_its_count(void **state)
     struct made_trace made;
     const struct section *section;
 
-    (void)state;
     made_trace_init(&made);
     made_host_event(&made, made_thread(&made, "1"), EVENT_OPERATOR,
                     (struct made_event){"aten::mm", 0, 900});
@@ -82,7 +80,6 @@ static void what_was_not_recorded_is_said_with_how_to(void **state)
     uint32_t thread;
     const struct section *section;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     made_host_event(&made, thread, EVENT_OPERATOR, (struct made_event){"aten::mm", 0, 900});
@@ -117,7 +114,6 @@ static void calls_that_launch_nothing_lack_no_device(void **state)
     const struct section *section;
     uint32_t thread;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "1");
     made_host_event(&made, thread, EVENT_OPERATOR, (struct made_event){"aten::mm", 0, 900});
@@ -137,7 +133,6 @@ static void a_file_cut_before_its_kernels_says_so(void **state)
     struct made_trace made;
     const struct section *section;
 
-    (void)state;
     made_trace_init(&made);
     (void)made_call(&made, made_thread(&made, "1"),
                     (struct made_event){"cudaLaunchKernel", 10, 20});

@@ -67,7 +67,6 @@ static void every_column_of_the_ledger_adds_up(void **state)
     struct made_trace made;
     const struct table *table;
 
-    (void)state;
     make_steps(&made, lengths, 3);
     table = section_table(made_section(&made, &step_accounts_analysis), "ledger");
     assert_non_null(table);
@@ -96,7 +95,6 @@ static void matrix_work_splits_down_to_the_model(void **state)
     const struct table *table;
     uint32_t thread;
 
-    (void)state;
     made_trace_init(&made);
     thread = made_thread(&made, "7");
     for (int64_t step = 0; step < 2; step++) {
@@ -127,7 +125,6 @@ static void shares_are_of_all_steps(void **state)
     struct made_trace made;
     const struct section *section;
 
-    (void)state;
     make_steps(&made, lengths, 2);
     section = made_section(&made, &step_accounts_analysis);
     assert_true(
@@ -146,7 +143,6 @@ static void the_exact_table_has_every_account_of_every_step(void **state)
     struct made_trace made;
     const struct table *table;
 
-    (void)state;
     make_steps(&made, lengths, 3);
     table = section_table(made_section(&made, &step_accounts_analysis), "steps");
     assert_int_equal(table->row_count, 3);
@@ -171,7 +167,6 @@ static void a_step_says_when_it_was_and_what_it_trained_on(void **state)
     struct made_trace made;
     const struct table *table;
 
-    (void)state;
     make_steps(&made, lengths, 2);
     made.trace.facts.base_time_ns = INT64_C(1750000000000000000);
     made.description.steps = steps;
@@ -198,7 +193,6 @@ static void a_step_that_stands_out_is_marked_and_explained(void **state)
     const struct section *section;
     const struct table *table;
 
-    (void)state;
     make_steps(&made, lengths, 4);
     section = made_section_with(&made, &step_accounts_analysis, &two_rows);
     table = section_table(section, "step_list");
@@ -217,7 +211,6 @@ static void a_trace_without_steps_is_one_window(void **state)
     struct made_trace made;
     const struct section *section;
 
-    (void)state;
     make_steps(&made, lengths, 0);
     assert_null(made_section(&made, &step_accounts_analysis));
     made_trace_clear(&made);

@@ -28,7 +28,6 @@ static struct noise_verdict compare(const double *a, size_t a_count, const doubl
 /* Values of scipy.stats.t. */
 static void tails_of_student(void **state)
 {
-    (void)state;
     assert_true(is_near(student_tail(2, 10), 0.07338803477074037, 1e-10));
     assert_true(is_near(student_tail(-2, 10), 0.07338803477074037, 1e-10));
     assert_true(is_near(student_tail(30, 3), 8.135280427163958e-05, 1e-8));
@@ -46,7 +45,6 @@ static void six_steps_are_trimmed(void **state)
     static const double b[] = {181.565, 123.884, 126.824, 126.272, 163.461, 116.146};
     struct noise_verdict verdict = compare(a, 6, b, 6);
 
-    (void)state;
     assert_true(verdict.is_known);
     assert_true(is_near(verdict.chance, 0.04930851777910071, 1e-9));
     assert_true(verdict.high < 0);
@@ -59,7 +57,6 @@ static void few_steps_are_not_trimmed(void **state)
 {
     static const double a[] = {1, 2, 3}, b[] = {2, 4, 6};
 
-    (void)state;
     assert_true(
         is_near(compare(a, 3, b, 3).chance, student_tail(2 / sqrt(5.0 / 3), 50.0 / 17), 1e-12));
 }
@@ -68,7 +65,6 @@ static void one_step_tells_no_noise(void **state)
 {
     static const double a[] = {1}, b[] = {2, 3, 4};
 
-    (void)state;
     assert_false(compare(a, 1, b, 3).is_known);
     assert_false(compare(b, 3, a, 1).is_known);
     assert_true(compare(a, 1, b, 3).chance == 1);
@@ -78,7 +74,6 @@ static void values_that_never_vary(void **state)
 {
     static const double a[] = {7, 7, 7}, b[] = {8, 8};
 
-    (void)state;
     assert_true(compare(a, 3, b, 2).chance == 0);
     assert_true(compare(a, 3, a, 3).chance == 1);
     assert_true(compare(a, 3, b, 2).low == 1 && compare(a, 3, b, 2).high == 1);
@@ -89,7 +84,6 @@ static void one_odd_step_hides_no_change(void **state)
     static const double a[] = {100, 101, 99, 100, 500, 101, 99, 100};
     static const double b[] = {110, 111, 109, 110, 110, 111, 109, 110};
 
-    (void)state;
     assert_true(compare(a, 8, b, 8).chance < 1e-4);
 }
 
@@ -97,7 +91,6 @@ static void many_questions_are_corrected(void **state)
 {
     double chances[] = {0.01, 0.04, 0.03, 0.005};
 
-    (void)state;
     correct_for_many(chances, 4);
     assert_true(is_near(chances[0], 0.02, 1e-12));
     assert_true(is_near(chances[1], 0.04, 1e-12));
@@ -149,7 +142,6 @@ static double rate_of_mistakes(size_t count, double odd_share, double resemblanc
 /* 5 % promised; 0.7 % are two standard errors of 4,000 pairs. */
 static void equal_runs_are_called_equal(void **state)
 {
-    (void)state;
     srand(5);
     assert_true(rate_of_mistakes(2, 0, 0) <= 0.057);
     assert_true(rate_of_mistakes(3, 0, 0) <= 0.057);
@@ -163,7 +155,6 @@ static void equal_runs_are_called_equal(void **state)
 
 static void steps_that_resemble_each_other_count_less(void **state)
 {
-    (void)state;
     srand(6);
     assert_true(rate_of_mistakes(20, 0, 0.4) <= 0.08);
     assert_true(rate_of_mistakes(60, 0, 0.4) <= 0.07);
@@ -175,7 +166,6 @@ static void changes_of_the_stated_size_are_found(void **state)
     double a[STEPS], b[STEPS];
     int found = 0;
 
-    (void)state;
     srand(7);
     for (int i = 0; i < PAIRS; i++) { /* 6 %, where steps vary by 2 % */
         make_steps(a, STEPS, 0, 0);

@@ -12,7 +12,6 @@ static void a_tally_counts_and_bounds(void **state)
 {
     struct tally tally = {0};
 
-    (void)state;
     assert_int_equal(tally_mean_ns(&tally), 0);
     tally_add(&tally, 5);
     tally_add(&tally, 0);
@@ -30,7 +29,6 @@ static void sums_stop_at_the_largest_number(void **state)
 {
     struct tally tally = {0};
 
-    (void)state;
     tally_add(&tally, INT64_MAX - 1);
     tally_add(&tally, INT64_MAX - 1);
     assert_true(tally.total_ns == INT64_MAX);
@@ -55,7 +53,6 @@ static void rows_are_ranked_as_asked(void **state)
         {SORT_MAX, {1, 2, 0}},   {SORT_NAME, {2, 0, 1}},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         sort_rows(rows, 3, cases[i].order);
         for (size_t row = 0; row < 3; row++)
@@ -67,7 +64,6 @@ static void top_limits_rows(void **state)
 {
     struct analysis_options options = {.top = 10};
 
-    (void)state;
     assert_int_equal(rows_to_show(&options, 7), 7);
     assert_int_equal(rows_to_show(&options, 12), 10);
     options.top = UINT32_MAX;

@@ -75,7 +75,6 @@ static void shares_are_of_the_time_kernels_run(void **state)
     const struct section *section;
     const struct table *operators;
 
-    (void)state;
     begin(&scene);
     add_product(&scene, "[[1024, 1024], [1024, 1024]]", bf16, "nvjet_tst_128x64", 6000);
     add_product(&scene, "[[64, 64], [64, 64]]", fp32, "ampere_sgemm_32x32_nn", 2000);
@@ -112,7 +111,6 @@ static void reasons_are_named(void **state)
         {"[[64, 64], [64, 64]]", bf16, "nvjet_tst_128x64", ""},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct scene scene;
 
@@ -128,7 +126,6 @@ static void one_that_is_far_below_its_peers_is_named(void **state)
     struct scene scene;
     const struct section *section;
 
-    (void)state;
     begin(&scene);
     add_product(&scene, "[[512, 512], [512, 512]]", bf16, "nvjet_tst_128x64", 9000);
     add_product(&scene, "[[512, 512], [512, 520]]", bf16, "nvjet_tst_128x64", 3000);
@@ -147,7 +144,6 @@ static void the_roof_is_the_slower_of_both(void **state)
     double bytes = 2.0 * (1024 * 64 + 64 * 64 + 1024 * 64);
     double flops = 2.0 * 1024 * 64 * 64;
 
-    (void)state;
     begin(&scene);
     add_product(&scene, "[[1024, 64], [64, 64]]", bf16, "nvjet_tst_128x64", 2000);
     made_trace_finish(&scene.made, WINDOW_CHOICE_AUTO);
@@ -174,7 +170,6 @@ static void shapes_are_shown_without_what_is_no_tensor(void **state)
     };
     struct results results = {0};
 
-    (void)state;
     results_init(&results);
     for (size_t i = 0; i < 4; i++)
         assert_string_equal(short_shapes(&results, cases[i][0]), cases[i][1]);
