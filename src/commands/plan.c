@@ -40,6 +40,7 @@ static bool parse_batch_change(const char *text, void *field)
 struct plan_settings {
     struct page_settings page;
     struct rates_option rates;
+    struct rates_option recorded_rates;
     struct plan_wanted wanted;
 };
 
@@ -65,6 +66,9 @@ static const struct option plan_options[] = {
     RATES_OPTION(struct plan_settings, rates,
                  "what matmuls and memory of such a device reached, as 'flopledger device "
                  "--measure FILE' measured it (default: what its generation reaches)"),
+    TEXT_OPTION("recorded-rates", offsetof(struct plan_settings, recorded_rates.path), "FILE",
+                "with --from and --rates: the same of the device or processor that recorded it; of "
+                "a processor both are needed"),
     PLAN_NUMBER("devices", model.devices, 1 << 20,
                 "devices of the run (default: --tp times --pp times --cp times --dp)"),
     PLAN_NUMBER("seq", model.sequence, INT32_MAX, "tokens of a sample"),
@@ -210,10 +214,11 @@ static const char *plan_option_not_read(const struct bytes *asked, const char *c
 static bool plan_a_recording(struct plan_settings *settings, const struct bytes *asked,
                              struct error *error)
 {
-    static const char *const read[] = {"from",   "model",        "batch", "seq",
-                                       "device", "devices",      "tp",    "pp",
-                                       "vp",     "global-batch", NULL};
+    static const char *const read[] = {
+        "from", "model", "batch",        "seq",   "device",         "devices", "tp",
+        "pp",   "vp",    "global-batch", "rates", "recorded-rates", NULL};
     const char *of_model = plan_option_not_read(asked, read);
+    struct peak_settings recorded = {.rates = NULL};
 
     if (of_model)
         return error_set(
@@ -221,11 +226,18 @@ static bool plan_a_recording(struct plan_settings *settings, const struct bytes 
             "--%s plans a model by its config.json, not a recording: leave --from out, or "
             "change --batch, --seq, --device, --devices, --tp, --pp, --vp or --global-batch",
             of_model);
-    return check_output(&settings->page,
-                        &(struct output_inputs){
-                            &settings->wanted.recording, 1, {settings->wanted.model.config}},
-                        error) &&
-           print_plan_of_recording(&settings->wanted, &settings->page, error);
+    if (!check_output(&settings->page,
+                      &(struct output_inputs){&settings->wanted.recording,
+                                              1,
+                                              {settings->wanted.model.config, settings->rates.path,
+                                               settings->recorded_rates.path}},
+                      error) ||
+        !rates_option_read(&settings->rates, &settings->wanted.model.peaks, error) ||
+        !rates_option_read(&settings->recorded_rates, &recorded, error))
+        return false;
+    settings->wanted.request.rates = settings->wanted.model.peaks.rates;
+    settings->wanted.request.recorded_rates = recorded.rates;
+    return print_plan_of_recording(&settings->wanted, &settings->page, error);
 }
 
 /* A server has no batch of its own, no stages and no optimizer: what would change them is refused,
@@ -285,10 +297,11 @@ static bool plan_options_agree(const struct plan_wanted *wanted, const struct by
 static bool plan_as_asked(struct plan_settings *settings, const struct bytes *asked,
                           struct error *error)
 {
-    bool is_done;
-
     if (settings->wanted.recording)
         return plan_a_recording(settings, asked, error);
+    if (settings->recorded_rates.path)
+        return error_set(error, ERROR_USAGE,
+                         "--recorded-rates is of a recording: give --from TRACE, or --rates alone");
     if (!plan_options_agree(&settings->wanted, asked, error))
         return false;
     /* A factor has no meaning without a recorded pass to multiply. */
@@ -296,15 +309,13 @@ static bool plan_as_asked(struct plan_settings *settings, const struct bytes *as
         return error_set(error, ERROR_USAGE,
                          "--batch changes a recorded pass: give --from TRACE, or --global-batch "
                          "and --micro-batch of a model");
-    is_done = plan_needs(settings, error) &&
-              check_output(&settings->page,
-                           &(struct output_inputs){
-                               NULL, 0, {settings->wanted.model.config, settings->rates.path}},
-                           error) &&
-              rates_option_read(&settings->rates, &settings->wanted.model.peaks, error) &&
-              print_plan(&settings->wanted, &settings->page, error);
-    rates_option_clear(&settings->rates);
-    return is_done;
+    return plan_needs(settings, error) &&
+           check_output(&settings->page,
+                        &(struct output_inputs){
+                            NULL, 0, {settings->wanted.model.config, settings->rates.path}},
+                        error) &&
+           rates_option_read(&settings->rates, &settings->wanted.model.peaks, error) &&
+           print_plan(&settings->wanted, &settings->page, error);
 }
 
 static bool run_plan(int count, char **arguments, struct error *error)
@@ -324,6 +335,8 @@ static bool run_plan(int count, char **arguments, struct error *error)
                                  arguments[0])) &&
         plan_as_asked(&settings, &asked, error);
 
+    rates_option_clear(&settings.rates);
+    rates_option_clear(&settings.recorded_rates);
     bytes_clear(&asked);
     return is_done;
 }

@@ -323,8 +323,31 @@ static bool plan_from_one(struct results *results, const struct trace *trace, co
     return true;
 }
 
-/* Sizes that are left at zero stay as they were recorded. A device must be one of the table:
- * there is nothing measured to scale by otherwise. */
+/* A device must be one of the table: there is nothing measured to scale by otherwise. Rates of a
+ * GPU name theirs; whether that is the recorded one, or of a processor at all, is known later. */
+static bool plan_find_requested(struct scaled_request *request, const struct plan_wanted *wanted,
+                                struct error *error)
+{
+    const struct measured_rates *rates = request->rates;
+    struct device_match match;
+
+    if (wanted->model.device) {
+        request->device = find_device_peak(wanted->model.device, NULL, &match);
+        return request->device ||
+               error_set(error, ERROR_USAGE,
+                         "'%s' is no device of the table: %s; 'flopledger device' lists them",
+                         wanted->model.device, match.how);
+    }
+    if (!rates || rates->is_processor)
+        return true;
+    request->device = find_device_peak(rates->device, NULL, &match);
+    return request->device ||
+           error_set(error, ERROR_USAGE,
+                     "'%s' was measured on %s, which is no device of the table: leave --rates out",
+                     rates->path, rates->device);
+}
+
+/* Sizes that are left at zero stay as they were recorded. */
 bool print_plan_of_recording(const struct plan_wanted *wanted, const struct page_settings *page,
                              struct error *error)
 {
@@ -335,7 +358,6 @@ bool print_plan_of_recording(const struct plan_wanted *wanted, const struct page
                                    .use = plan_from_one,
                                    .context = &request,
                                    .captures = &(struct capture_choice){.count = 0}};
-    struct device_match match;
     struct architecture model = {0};
 
     request.sequence = wanted->model.sequence;
@@ -344,13 +366,8 @@ bool print_plan_of_recording(const struct plan_wanted *wanted, const struct page
     request.pipeline = wanted->model.pipeline;
     request.chunks = wanted->chunks;
     request.step_batch = wanted->model.batch;
-    if (wanted->model.device) {
-        request.device = find_device_peak(wanted->model.device, NULL, &match);
-        if (!request.device)
-            return error_set(error, ERROR_USAGE,
-                             "'%s' is no device of the table: %s; 'flopledger device' lists them",
-                             wanted->model.device, match.how);
-    }
+    if (!plan_find_requested(&request, wanted, error))
+        return false;
     if (wanted->model.config) {
         if (!architecture_read(&model, wanted->model.config, error))
             return false;

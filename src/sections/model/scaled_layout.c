@@ -195,6 +195,8 @@ bool find_scaled_layout(struct scaled_layout *layout, const struct analysis_inpu
     setting.model = request->model ? request->model : input->description->architecture;
     setting.device = request->device ? request->device : steps->recorded_device;
     setting.precision = PEAK_BF16;
+    if (request->rates && measured_rates_check_device(request->rates, setting.device->name, NULL))
+        setting.measured = request->rates;
     setting.sequence = steps->change.to.sequence;
     plan_defaults(&setting);
     from = layout_recorded(input, steps);

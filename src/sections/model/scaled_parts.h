@@ -24,7 +24,10 @@ struct scaled_request {
     int64_t chunks;     /* with `pipeline`: virtual stages of a device */
     int64_t step_batch; /* with `tensor` or `pipeline`: samples of a step, of all devices */
     const struct device_peak *device;
-    const struct architecture *model; /* NULL: what the capture says */
+    const struct measured_rates *rates;          /* of the device or processor that is planned for,
+                                                    or of the recorded one; NULL: not measured */
+    const struct measured_rates *recorded_rates; /* of the recorded one, where both are; NULL */
+    const struct architecture *model;            /* NULL: what the capture says */
 };
 
 /* What a pass works on, and what is asked for instead; ERROR_USAGE, ERROR_NO_DATA. */

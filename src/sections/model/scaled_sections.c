@@ -41,6 +41,16 @@ static void scaled_add_changes(struct results *results, struct section *section,
 
     section_add_value(results, section, "device", "device",
                       value_text(request->device ? request->device->name : device));
+    if (request->rates)
+        section_add_number(results, section,
+                           (struct number){"measured_on", "rates of",
+                                           value_text(request->rates->device),
+                                           request->rates->how});
+    if (request->recorded_rates)
+        section_add_number(results, section,
+                           (struct number){"recorded_rates_of", "those of the recording",
+                                           value_text(request->recorded_rates->device),
+                                           request->recorded_rates->how});
     if (request->device)
         section_add_value(results, section, "recorded_device", "recorded on", value_text(device));
     if (steps->layout.pipeline > 0)

@@ -83,6 +83,19 @@ static double scaling_by_tiles(struct scaling *scaling, const char *name, const 
     return seconds > 0.0 ? scaling_product(&scaling->to, &after) / seconds : 0.0;
 }
 
+/* Of processors, which no table knows, both have to be measured. PyTorch computes in 32 bits there
+ * unless it is told otherwise. */
+static double scaling_by_processor(const struct scaled_request *request, bool is_matrix)
+{
+    const struct measured_rates *from = request->recorded_rates;
+    const struct measured_rates *to = request->rates;
+
+    if (!from || !to)
+        return 1.0;
+    return is_matrix ? from->peaks[PEAK_FP32] / to->peaks[PEAK_FP32]
+                     : from->memory_bytes_per_second / to->memory_bytes_per_second;
+}
+
 /* What another device makes of a time, whose shapes are as before. Matrix work by the matrix
  * rates, attention by what its kernels reach, all else by the memory's rate. */
 static double scaling_by_device(const struct scaling *scaling, bool is_matrix, bool is_attention)
@@ -90,6 +103,8 @@ static double scaling_by_device(const struct scaling *scaling, bool is_matrix, b
     struct plan_context from;
     struct plan_context to;
 
+    if (scaling->steps->is_of_processor)
+        return scaling_by_processor(scaling->request, is_matrix || is_attention);
     if (!scaling->to.device || scaling->to.device == scaling->from.device)
         return 1.0;
     from = plan_context_of(&scaling->from, &one_device);
@@ -408,6 +423,63 @@ static void scale_finish(struct scaled_steps *steps, const struct ledger *ledger
     steps->after_ns[SCALED_REST] = steps->planned_ns - after_ns;
 }
 
+static bool scaling_check_processor(const struct measured_rates *rates, struct error *error)
+{
+    double measured;
+
+    if (!rates->is_processor)
+        return error_set(error, ERROR_USAGE,
+                         "'%s' was measured on %s, and the recording is of a processor: give rates "
+                         "of a processor",
+                         rates->path, rates->device);
+    if (rates->memory_bytes_per_second <= 0.0)
+        return error_set(error, ERROR_USAGE,
+                         "'%s' tells no rate of the memory: measure again ('flopledger device "
+                         "--measure')",
+                         rates->path);
+    return measured_rates_peak(rates, PEAK_FP32, &measured, error);
+}
+
+/* One file is not enough for a processor: by what the recorded one reached it is that times are
+ * scaled. */
+static bool scaling_find_processors(const struct scaled_request *request, struct error *error)
+{
+    if (!request->rates && !request->recorded_rates)
+        return true;
+    if (!request->rates || !request->recorded_rates)
+        return error_set(error, ERROR_USAGE,
+                         "%s is missing: a recording of a processor is scaled by what it and the "
+                         "other were measured to reach ('flopledger device --measure' on each)",
+                         request->rates ? "--recorded-rates FILE" : "--rates FILE");
+    return scaling_check_processor(request->rates, error) &&
+           scaling_check_processor(request->recorded_rates, error);
+}
+
+/* Gives the rates to the setting whose device they are of, or to both. */
+static bool scaling_take_rates(struct scaling *scaling, const struct measured_rates *rates,
+                               bool is_of_recorded, struct error *error)
+{
+    struct plan_setting *const settings[] = {&scaling->to, &scaling->from};
+    bool is_taken = false;
+    double measured;
+
+    if (!rates)
+        return true;
+    for (size_t i = is_of_recorded ? 1 : 0; i < 2; i++)
+        if (measured_rates_check_device(rates, settings[i]->device->name, NULL)) {
+            if (!measured_rates_peak(rates, settings[i]->precision, &measured, error))
+                return false;
+            settings[i]->measured = rates;
+            is_taken = true;
+        }
+    return is_taken ||
+           error_set(error, ERROR_USAGE,
+                     "'%s' was measured on %s%s, and %s is %s: give the rates of that, or none",
+                     rates->path, rates->is_processor ? "the processor " : "", rates->device,
+                     is_of_recorded ? "the recording" : "what is planned for",
+                     settings[is_of_recorded]->device->name);
+}
+
 /* A measured time can be scaled by two devices' rates only where the first is known. */
 static bool scaling_find_devices(struct scaling *scaling, struct error *error)
 {
@@ -426,11 +498,17 @@ static bool scaling_find_devices(struct scaling *scaling, struct error *error)
     steps->recorded_devices = scaling->input->trace->facts.world_size;
     if (scaling->input->description && scaling->input->description->world_size > 0)
         steps->recorded_devices = scaling->input->description->world_size;
-    if ((request->device || request->devices > 0) && !device)
+    if (steps->is_of_processor && !scaling_find_processors(request, error))
+        return false;
+    if ((request->device || request->devices > 0 || (request->rates && !steps->is_of_processor) ||
+         (request->recorded_rates && !steps->is_of_processor)) &&
+        !device)
         return error_set(error, ERROR_USAGE,
                          "%s needs a recording of a device that the table knows, and this one is "
                          "of %s: leave it out",
-                         request->device ? "--device" : "--devices",
+                         request->device        ? "--device"
+                         : request->devices > 0 ? "--devices"
+                                                : "--rates",
                          steps->is_of_processor ? "a processor" : "another");
     if (request->devices > 0 && request->tensor == 0 && request->pipeline == 0 &&
         steps->recorded_devices <= 1)
@@ -440,7 +518,9 @@ static bool scaling_find_devices(struct scaling *scaling, struct error *error)
                          steps->recorded_devices == 1 ? "one rank" : "no word of how many");
     scaling_set_device(&scaling->from, device);
     scaling_set_device(&scaling->to, request->device ? request->device : device);
-    return true;
+    return steps->is_of_processor ||
+           (scaling_take_rates(scaling, request->rates, false, error) &&
+            scaling_take_rates(scaling, request->recorded_rates, true, error));
 }
 
 /* What can be refused is refused before the times are scaled. That an optimizer lacks shows
