@@ -191,6 +191,7 @@ GROUPS = [
         "plans",
         "plans of models and from recorded runs",
         "tests/python/test_plan_from.py [--long]",
+        "tests/python/test_plan_against_run.py",
         "tests/properties/plans_of_models.py [--long]",
     ),
     program(

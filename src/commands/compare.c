@@ -20,6 +20,7 @@ struct compare_settings {
     struct attribution_settings attribution;
     int64_t top;
     int64_t threads;
+    int64_t rank;
     bool shows_progress;
     bool only_significant;
     struct condition_texts fail_if;
@@ -48,6 +49,10 @@ static const struct option compare_options[] = {
         "the input does not tell; again for more"),
     FLAG_OPTION("only-significant", FIELD(only_significant),
                 "leave out rows whose change is small or within the noise of the steps"),
+    INTEGER_OPTION("rank", FIELD(rank), "N", 0, INT32_MAX,
+                   "of several beside a plan: the one to print in full (default: that the others "
+                   "wait for)",
+                   .letter = 'r'),
     ATTRIBUTION_OPTIONS(struct compare_settings),
     TOP_OPTION(struct compare_settings),
     PAGE_OPTIONS(struct compare_settings),
@@ -62,6 +67,7 @@ static bool compare_run_with(struct compare_settings *settings, char **operands,
     struct comparison_report wanted = {.page = settings->page,
                                        .top = settings->top,
                                        .threads = settings->threads,
+                                       .rank = settings->rank,
                                        .shows_progress = settings->shows_progress,
                                        .only_significant = settings->only_significant,
                                        .conditions = settings->fail_if.texts,
@@ -73,6 +79,10 @@ static bool compare_run_with(struct compare_settings *settings, char **operands,
                       error))
         return false;
     wanted.attribution = attribution_options_of(&settings->attribution);
+    if (!is_plan_file(operands[0]) && settings->rank >= 0)
+        return error_set(error, ERROR_USAGE,
+                         "--rank is of a run beside a plan, and '%s' is none: leave it out",
+                         operands[0]);
     return is_plan_file(operands[0]) ? compare_with_plan(operands, &wanted, error)
                                      : compare_two_runs(operands, &wanted, error);
 }
@@ -81,7 +91,7 @@ static bool compare_run_with(struct compare_settings *settings, char **operands,
 static bool run_compare(int count, char **arguments, struct error *error)
 {
     struct compare_settings settings = {
-        .attribution = ATTRIBUTION_DEFAULTS, .top = -1, .shows_progress = true};
+        .attribution = ATTRIBUTION_DEFAULTS, .top = -1, .rank = -1, .shows_progress = true};
     bool is_done;
 
     if (!parse_options(compare_options, &settings, arguments, &count, error))

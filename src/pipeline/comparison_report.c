@@ -310,21 +310,23 @@ static bool compare_one_with_plan(struct results *results, const struct trace *t
     struct analysis_options no_options = {.top = 10};
     SCOPED(analyzed_rank) analyzed = {0};
     const char *path;
+    const char *label;
 
     if (!analyze_rank(&analyzed, trace, &comparison->attribution, error))
         return false;
     path = results_text(results, trace_text(trace, trace->path));
-    rank_add_section(
-        results, results_add_rank(results, path, path, trace->facts.rank),
-        describe_plan_against_run(results,
-                                  &(struct analysis_input){.trace = trace,
-                                                           .ledger = &analyzed.ledger,
-                                                           .costs = &analyzed.costs,
-                                                           .efficiency = &analyzed.efficiency,
-                                                           .work = &analyzed.work,
-                                                           .description = &analyzed.description,
-                                                           .options = &no_options},
-                                  &comparison->plan));
+    label = trace->facts.rank >= 0
+                ? results_format(results, "rank %lld", (long long)trace->facts.rank)
+                : path;
+    describe_plan_against_run(results, results_add_rank(results, label, path, trace->facts.rank),
+                              &(struct analysis_input){.trace = trace,
+                                                       .ledger = &analyzed.ledger,
+                                                       .costs = &analyzed.costs,
+                                                       .efficiency = &analyzed.efficiency,
+                                                       .work = &analyzed.work,
+                                                       .description = &analyzed.description,
+                                                       .options = &no_options},
+                              &comparison->plan);
     return true;
 }
 
@@ -347,8 +349,10 @@ bool compare_with_plan(char **operands, const struct comparison_report *wanted, 
         return error_set(
             error, ERROR_USAGE, "%s compares two runs, and '%s' is a plan: leave it out",
             wanted->condition_count > 0 ? "--fail-if" : "--only-significant", operands[0]);
-    return read_plan(&comparison.plan, operands[0], error) &&
-           session_open(&session, operands + 1, 1, error) &&
-           session_for_each_rank(&session, &reading, error) &&
-           print_session(&session, -1, &page, error);
+    if (!read_plan(&comparison.plan, operands[0], error) ||
+        !session_open(&session, operands + 1, 1, error) ||
+        !session_for_each_rank(&session, &reading, error))
+        return false;
+    find_plan_straggler(&session.results);
+    return print_session(&session, wanted->rank, &page, error);
 }

@@ -174,6 +174,7 @@ struct comparison_report {
     struct attribution_options attribution;
     int64_t top;     /* as it was given; -1: not */
     int64_t threads; /* 0: one for each core */
+    int64_t rank;    /* to print in full, beside a plan; -1: the one that others wait for */
     bool shows_progress;
     bool only_significant;
     const char *const *conditions; /* [condition_count] of --fail-if */

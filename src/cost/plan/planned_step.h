@@ -56,7 +56,9 @@ static const struct {
 struct planned_step {
     double step_ns;
     double parts[PLANNED_PART_COUNT];
-    double tokens; /* of a device; 0: not told */
+    double tokens;    /* of a device; 0: not told */
+    double flops;     /* of a plan from a recording, matmuls and attention; 0: not told */
+    double waited_ns; /* likewise, for a core when it was recorded */
     char device[128];
     bool is_from_run; /* `plan --from` wrote it */
 };

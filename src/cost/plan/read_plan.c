@@ -53,6 +53,8 @@ static bool read_plan_tree(struct planned_step *plan, const struct json_node *ro
 
     plan->step_ns = read_plan_number(numbers, "step_time");
     plan->tokens = read_plan_number(numbers, "tokens_per_second_per_device") * plan->step_ns / 1e9;
+    plan->flops = read_plan_number(numbers, "matrix_flops");
+    plan->waited_ns = read_plan_number(numbers, "recorded_core_wait");
     strncpy(plan->device, device, sizeof plan->device - 1);
     for (const struct json_node *row = json_items_of(table, "rows"); row; row = row->next)
         read_plan_row(plan, row);

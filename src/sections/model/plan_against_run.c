@@ -1,4 +1,5 @@
 /* Where a recorded step left the plan, account by account, and why. */
+#include "base/text/format.h"
 #include "cost/plan/planned_step.h"
 #include "ledger/step_finder.h"
 #include "output/results/metrics.h"
@@ -70,7 +71,11 @@ struct run_parts {
     double ns[PLANNED_PART_COUNT];
     double step_ns;
     double communication_ns; /* hidden or not */
-    enum account worst_host; /* of PLANNED_HOST and PLANNED_LAUNCH, the largest */
+    enum account worst_idle; /* of what is idle, the largest */
+    double worst_idle_ns;
+    double waited_ns; /* for a core, of the launching thread; 0: not recorded, or none */
+    double tokens;    /* of a step; 0: not known */
+    double flops;     /* likewise */
 };
 
 /* A plan from a recording knows kernels and what lies between them, not the peak: what is finer is
@@ -92,8 +97,10 @@ static struct run_parts run_parts_of(const struct analysis_input *input, bool is
     const struct matrix_time *matrix = &input->efficiency->total.time;
     double count = (double)ledger->step_count;
     struct run_parts run = {.step_ns = (double)ledger_total_ns(ledger) / count,
-                            .worst_host = ACCOUNT_IDLE_NOTHING};
-    double most = 0.0;
+                            .worst_idle = ACCOUNT_IDLE_NOTHING,
+                            .waited_ns = mean_core_wait_ns(input),
+                            .tokens = fmax((double)trained_batch_of(input).tokens / count, 0.0),
+                            .flops = input->efficiency->total.window_flops / count};
     double updating = 0.0;
 
     for (int i = 0; i < ACCOUNT_COUNT; i++) {
@@ -105,9 +112,11 @@ static struct run_parts run_parts_of(const struct analysis_input *input, bool is
             continue;
         run.ns[part] += ns;
         /* Of what the host holds up, the largest account is named in the reason. */
-        if ((part == PLANNED_HOST || part == PLANNED_LAUNCH) && ns > most) {
-            most = ns;
-            run.worst_host = (enum account)i;
+        if ((part == PLANNED_HOST || part == PLANNED_LAUNCH ||
+             (is_from_run && part == PLANNED_DATA)) &&
+            ns > run.worst_idle_ns) {
+            run.worst_idle_ns = ns;
+            run.worst_idle = (enum account)i;
         }
     }
     for (uint32_t i = 0; i < ledger->step_count; i++) {
@@ -148,6 +157,52 @@ static const char *why_of_communication(struct results *results, const struct ru
 
 /* What differs less than this share of the step needs no reason. */
 static const double TOLD_SHARE = 0.01;
+/* Two parts that change by as many per cent, within this, changed for one reason. */
+static const double ALIKE = 0.1;
+
+/* Of a run on a processor another program's work shows in all operators; on a device another clock
+ * does. */
+static bool run_is_other_as_a_whole(const struct planned_step *plan, const struct run_parts *run)
+{
+    double matrix = run->ns[PLANNED_MATRIX] / plan->parts[PLANNED_MATRIX];
+    double other = run->ns[PLANNED_OTHER] / plan->parts[PLANNED_OTHER];
+
+    return plan->parts[PLANNED_MATRIX] > 0.0 && plan->parts[PLANNED_OTHER] > 0.0 &&
+           fabs(matrix / other - 1.0) < ALIKE;
+}
+
+/* Of a plan from a recording: the same tokens are the same work, so that its time is the kernels'.
+ */
+static const char *why_of_work(struct results *results, const struct planned_step *plan,
+                               const struct run_parts *run, enum planned_part part)
+{
+    bool is_more = run->ns[part] > plan->parts[part];
+    double tokens = plan->tokens > 0.0 ? run->tokens / plan->tokens : 0.0;
+    double flops = plan->flops > 0.0 ? run->flops / plan->flops : 0.0;
+    double waited_ns = run->waited_ns - plan->waited_ns;
+
+    if (tokens > 0.0 && fabs(tokens - 1.0) > 0.01)
+        return results_format(results, "%.3g times as many tokens as were planned", tokens);
+    if (fabs(flops - 1.0) > 0.02 && flops > 0.0 &&
+        (part == PLANNED_MATRIX || run_is_other_as_a_whole(plan, run)))
+        return results_format(results, "%.3g times the FLOPs of matmuls that were planned%s", flops,
+                              tokens > 0.0 ? ", for as many tokens" : "");
+    if (fabs(waited_ns) > TOLD_SHARE * run->step_ns && (waited_ns > 0.0) == is_more)
+        return results_format(results,
+                              "a step waits %.3g ms for a core, %.3g ms %s than when it was "
+                              "recorded: the machine is shared",
+                              run->waited_ns / 1e6, fabs(waited_ns) / 1e6,
+                              waited_ns > 0.0 ? "more" : "less");
+    if ((tokens > 0.0 || flops > 0.0) && run_is_other_as_a_whole(plan, run))
+        return results_format(results, "all operators alike: the device or the machine is %s",
+                              is_more ? "slower than when it was recorded"
+                                      : "faster than when it was recorded");
+    if (tokens > 0.0)
+        return is_more ? "slower kernels, or more of them, for as many tokens"
+                       : "faster kernels, or fewer of them, for as many tokens";
+    return is_more ? "slower kernels, or a larger batch than was planned"
+                   : "faster kernels, or a smaller batch than was planned";
+}
 
 /* Reasons are asked of what differs by 1 % of the step and more; a plan is no nearer than
  * that. */
@@ -170,9 +225,10 @@ static const char *why_of_part(struct results *results, const struct planned_ste
         return more > 0.0 ? "more is recomputed than was planned"
                           : "less is recomputed; what of it is below the peak counts there";
     case PLANNED_MATRIX:
-        return more > 0.0 ? "slower kernels, or a larger batch than was planned"
-                          : "faster kernels, or a smaller batch than was planned";
+        return why_of_work(results, plan, run, part);
     case PLANNED_OTHER:
+        if (plan->is_from_run)
+            return why_of_work(results, plan, run, part);
         return more > 0.0 ? "more or slower kernels: less is fused than was planned"
                           : "fewer or faster kernels: more is fused than was planned";
     case PLANNED_OPTIMIZER:
@@ -189,8 +245,9 @@ static const char *why_of_part(struct results *results, const struct planned_ste
     case PLANNED_LAUNCH:
     case PLANNED_HOST:
     case PLANNED_REST:
-        return results_format(results, "the host: mostly '%s'",
-                              account_descriptions[run->worst_host].title);
+        return results_format(results, "the host: mostly '%s', %.3g ms of it",
+                              account_descriptions[run->worst_idle].title,
+                              run->worst_idle_ns / 1e6);
     case PLANNED_PART_COUNT:
         break;
     }
@@ -214,22 +271,22 @@ static struct value planned_ns(double ns)
 
 /* What would make the two incomparable, and the reader believe otherwise. */
 static void against_warn(struct results *results, struct section *section,
-                         const struct analysis_input *input, const struct planned_step *plan)
+                         const struct analysis_input *input, const struct planned_step *plan,
+                         const struct run_parts *run)
 {
     const struct device_peak *device = input->efficiency->peaks.device;
-    double tokens = (double)trained_batch_of(input).tokens / (double)input->ledger->step_count;
 
     if (device && strcmp(device->name, plan->device) != 0)
         section_add_warning(
             results, section, "plan and run are of different devices",
             results_format(results, "planned: %s; recorded: %s", plan->device, device->name),
             "plan with --device of the recording");
-    if (plan->tokens > 0.0 && tokens > 0.0 && fabs(tokens / plan->tokens - 1.0) > 0.01)
+    if (plan->tokens > 0.0 && run->tokens > 0.0 && fabs(run->tokens / plan->tokens - 1.0) > 0.01)
         section_add_warning(results, section, "plan and run are of different batches",
                             results_format(results,
                                            "tokens of a device in a step: %.0f planned, %.0f "
                                            "recorded",
-                                           plan->tokens, tokens),
+                                           plan->tokens, run->tokens),
                             "plan with the batch and the layout of the recording");
     if (!plan->is_from_run &&
         (efficiency_is_least(input->efficiency) || !efficiency_has_model(input->efficiency)))
@@ -256,10 +313,33 @@ static void against_explain(struct results *results, struct section *section,
                          .cost_ns = -1});
 }
 
+/* The part that explains most of the difference, with its reason. */
+static const char *against_headline(struct results *results, const struct planned_step *plan,
+                                    const struct run_parts *run)
+{
+    double more = run->step_ns - plan->step_ns;
+    int most = 0;
+
+    for (int i = 1; i < PLANNED_PART_COUNT; i++)
+        if ((run->ns[i] - plan->parts[i]) * more > (run->ns[most] - plan->parts[most]) * more)
+            most = i;
+    if (fabs(more) < TOLD_SHARE * run->step_ns)
+        return results_format(results, "A step takes %s, as planned.",
+                              format_short_time(llround(run->step_ns)).text);
+    return results_format(
+        results,
+        "A step takes %s instead of the planned %s (%s%s). Most of it is in %s (%s%s): %s.",
+        results_text(results, format_short_time(llround(run->step_ns)).text),
+        results_text(results, format_short_time(llround(plan->step_ns)).text),
+        more > 0.0 ? "+" : "", results_text(results, format_fraction(more / plan->step_ns).text),
+        planned_titles[most], more > 0.0 ? "+" : "-",
+        format_short_time(llround(fabs(run->ns[most] - plan->parts[most]))).text,
+        why_of_part(results, plan, run, (enum planned_part)most));
+}
+
 /* Both columns add up to their steps, so that the differences add up to that of the steps. */
-struct section *describe_plan_against_run(struct results *results,
-                                          const struct analysis_input *input,
-                                          const struct planned_step *plan)
+void describe_plan_against_run(struct results *results, struct rank_results *rank,
+                               const struct analysis_input *input, const struct planned_step *plan)
 {
     struct section *section = section_new(
         results, "plan_against_run", "Plan against run",
@@ -276,7 +356,7 @@ struct section *describe_plan_against_run(struct results *results,
     section_add_number(results, section,
                        (struct number){"measured_by_planned", "measured by planned",
                                        value_number(run.step_ns / plan->step_ns), NULL});
-    against_warn(results, section, input, plan);
+    against_warn(results, section, input, plan, &run);
     table = section_add_table(results, section, "accounts", "Account by account",
                               COLUMNS_OF(AGAINST_COLUMNS));
     for (int i = 0; i < PLANNED_PART_COUNT; i++) {
@@ -288,5 +368,6 @@ struct section *describe_plan_against_run(struct results *results,
         FILL_ROW(cells, AGAINST_COLUMNS);
         against_explain(results, section, plan, &run, (enum planned_part)i);
     }
-    return section;
+    rank->headline = against_headline(results, plan, &run);
+    rank_add_section(results, rank, section);
 }

@@ -35,9 +35,10 @@ struct section *describe_plan_search(struct results *results, const struct plan_
 void describe_plan_serving(struct results *results, struct rank_results *rank,
                            const struct plan_setting *setting, const struct plan_server *server);
 
-/* A recorded rank beside a plan: account by account, and why they differ. */
-struct section *describe_plan_against_run(struct results *results,
-                                          const struct analysis_input *input,
-                                          const struct planned_step *plan);
+/* A recorded rank beside a plan: account by account, and why they differ; adds it to `rank`. */
+void describe_plan_against_run(struct results *results, struct rank_results *rank,
+                               const struct analysis_input *input, const struct planned_step *plan);
+/* Of all ranks, each described: whom the others wait for, as the headline of the results. */
+void find_plan_straggler(struct results *results);
 
 #endif

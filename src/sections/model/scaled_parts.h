@@ -59,6 +59,9 @@ struct scaled_steps {
     double longest;
     double tokens;  /* of a planned step, this rank; 0: not known */
     double samples; /* likewise */
+    double flops;   /* of its matmuls and attention; at least; 0: none known, or tokens of a sample
+                       change */
+    double waited_ns; /* of a recorded step, for a core; 0: none, or not recorded */
     double before_ns[SCALED_PART_COUNT];
     double after_ns[SCALED_PART_COUNT];
     double unshaped_ns;        /* kernels of which no shapes are known: taken as not scaled */

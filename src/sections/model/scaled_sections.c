@@ -132,6 +132,12 @@ static struct section *describe_scaled_plan(struct results *results,
         section_add_value(results, section, "tokens_per_second_per_device",
                           "tokens a second, of a device",
                           value_number(steps->tokens / steps->planned_ns * 1e9));
+    if (steps->flops > 0.0)
+        section_add_value(results, section, "matrix_flops", "matmuls and attention, at least",
+                          value_flops(steps->flops));
+    if (steps->waited_ns > 0.0)
+        section_add_value(results, section, "recorded_core_wait", "recorded: waiting for a core",
+                          value_time_ns(llround(steps->waited_ns)));
     scaled_warn(results, section, steps);
     return section;
 }

@@ -8,6 +8,7 @@
 #include "ledger/collective_call.h"
 #include "ledger/step_finder.h"
 #include "sections/model/scaled_parts.h"
+#include "sections/model/trained_batch.h"
 #include "trace/recorder_words.h"
 
 #include <math.h>
@@ -406,6 +407,11 @@ static void scale_finish(struct scaled_steps *steps, const struct ledger *ledger
     double before_ns = 0.0;
     double after_ns = 0.0;
 
+    /* A processor's collectives run on threads of their own: what shows of them is what the ledger
+     * has, and not what their calls take. */
+    if (steps->is_of_processor)
+        steps->before_ns[SCALED_COMMUNICATION] = steps->after_ns[SCALED_COMMUNICATION] =
+            fmax(steps->before_ns[SCALED_COMMUNICATION], exposed_ns * step_count);
     for (int i = 0; i < SCALED_REST; i++) {
         steps->before_ns[i] /= step_count;
         steps->after_ns[i] /= step_count;
@@ -564,6 +570,12 @@ bool scale_steps(struct scaled_steps *steps, const struct analysis_input *input,
     if (steps->layout.pipeline > 0)
         steps->samples = (double)(steps->layout_passes * steps->layout.micro) /
                          (double)(steps->layout.tensor * steps->layout.pipeline);
+    /* Attention alone is not in proportion to the tokens. Another layout has another device's. */
+    if (steps->layout.pipeline == 0 && steps->change.from.sequence == steps->change.to.sequence)
+        steps->flops =
+            input->efficiency->total.window_flops / (double)ledger->step_count *
+            scaling_ratio((double)steps->change.to.samples, (double)steps->change.from.samples);
+    steps->waited_ns = mean_core_wait_ns(input);
     steps->tokens = steps->samples * (double)steps->change.to.sequence;
     large_array_free(scaling.of_cost);
     free(scaling.scaled);

@@ -53,3 +53,18 @@ struct trained_batch trained_batch_of(const struct analysis_input *input)
     }
     return batch;
 }
+
+double mean_core_wait_ns(const struct analysis_input *input)
+{
+    const struct ledger *ledger = input->ledger;
+    double waited = 0.0;
+
+    for (uint32_t i = 0; i < ledger->step_count; i++) {
+        const struct described_step *step =
+            describe_ledger_step(input->description, ledger, &ledger->steps[i]);
+
+        if (step && step->processor.thread_waited_ns > 0)
+            waited += (double)step->processor.thread_waited_ns;
+    }
+    return waited / (double)ledger->step_count;
+}

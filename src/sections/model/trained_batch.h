@@ -14,7 +14,11 @@ struct trained_batch {
 
 struct trained_batch trained_batch_of(const struct analysis_input *input);
 
-/* The same of one step of the ledger. */
+/* What the launching thread of the mean step waited for a core; 0 where that is not recorded, too.
+ */
+double mean_core_wait_ns(const struct analysis_input *input);
+
+/* The batch of one step of the ledger. */
 struct trained_batch trained_batch_of_step(const struct analysis_input *input, uint32_t index);
 
 /* What would tell where tokens, or samples, are not known. */
