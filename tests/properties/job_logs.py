@@ -8,14 +8,11 @@ Ends with a line of counts.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
-import os
 import random
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any, Callable
 
@@ -36,6 +33,7 @@ from job_log import (  # noqa: E402
     torchtitan_lines,
     trainer_text,
 )
+from random_cases import run_seeds  # noqa: E402
 
 
 def texts(lines: list[Line]) -> list[str]:
@@ -377,28 +375,11 @@ CHECKS = (
 )
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("program", nargs="?", default=os.environ.get("FLOPLEDGER", "flopledger"))
-    parser.add_argument("--count", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    passed = failed = 0
-    for seed in range(arguments.seed, arguments.seed + arguments.count):
-        check = CHECKS[seed % len(CHECKS)]
-        with tempfile.TemporaryDirectory(prefix="flopledger-job-") as folder:
-            try:
-                problems = check(arguments.program, seed // len(CHECKS), Path(folder))
-            except AssertionError as error:
-                problems = [str(error)]
-        passed, failed = passed + (not problems), failed + bool(problems)
-        for problem in problems[:6]:
-            print(f"FAILED: {check.__name__}, seed {seed}: {problem}")
-    print(f"{passed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
+def check(program: Path, seed: int, folder: Path) -> list[str]:
+    kind = CHECKS[seed % len(CHECKS)]
+    problems = kind(str(program), seed // len(CHECKS), folder)
+    return [f"{kind.__name__}, seed {seed}: {problem}" for problem in problems]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_seeds(check, 400)

@@ -8,11 +8,9 @@ Ends with a line of counts.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
-import tempfile
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE.parent / "generate")]
 
 from make_capture import Capture, make_capture, write_capture  # noqa: E402
+from random_cases import run_seeds  # noqa: E402
 
 IN_COMPUTE = ("matrix", "other_compute")
 
@@ -90,27 +89,11 @@ def check(capture: Capture, code: int, report: dict[str, Any]) -> list[str]:
     return problems
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("program", type=Path)
-    parser.add_argument("--count", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    failed = 0
-    for seed in range(arguments.seed, arguments.seed + arguments.count):
-        capture = make_capture(seed)
-        with tempfile.TemporaryDirectory(prefix="flopledger-kept-") as folder:
-            write_capture(capture, Path(folder) / "capture")
-            problems = check(capture, *read_job(arguments.program, Path(folder) / "capture"))
-        if problems:
-            failed += 1
-            print(f"FAILED: seed {seed}: {'; '.join(problems)}")
-            print(f"    again: --seed {seed} --count 1")
-    print(f"{arguments.count - failed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
+def check_seed(program: Path, seed: int, folder: Path) -> list[str]:
+    capture = make_capture(seed)
+    write_capture(capture, folder / "capture")
+    return check(capture, *read_job(program, folder / "capture"))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_seeds(check_seed, 60)

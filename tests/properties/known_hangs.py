@@ -8,11 +8,9 @@ Ends with a line of counts.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE.parent / "generate")]
 
 from flight_dumps import FAULTS, Job, make_job  # noqa: E402
+from random_cases import run_seeds  # noqa: E402
 
 DIFFERENCES = {
     "skipped": ("operation", "left one out"),
@@ -129,23 +128,10 @@ def check_old(program: str, seed: int, folder: Path) -> list[str]:
     return [f"seed {seed}, {fault}, version {version}: {problem}" for problem in problems]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program")
-    parser.add_argument("--count", type=int, default=240)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(arguments.seed, arguments.seed + arguments.count):
-            problems = check(arguments.program, seed, Path(folder))
-            if seed % 4 == 0:
-                problems += check_old(arguments.program, seed // 4, Path(folder))
-            failed += bool(problems)
-            print("".join(f"{problem}\n" for problem in problems), end="")
-    print(f"{arguments.count - failed} passed, {failed} failed, 0 skipped")
-    sys.exit(1 if failed else 0)
+def check_both(program: Path, seed: int, folder: Path) -> list[str]:
+    problems = check(str(program), seed, folder)
+    return problems + (check_old(str(program), seed // 4, folder) if seed % 4 == 0 else [])
 
 
 if __name__ == "__main__":
-    main()
+    run_seeds(check_both, 240, 0)

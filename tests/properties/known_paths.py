@@ -9,12 +9,10 @@ Ends with a line of counts.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any, Iterator
@@ -35,6 +33,7 @@ from queued_ranks import (  # noqa: E402
     with_straggler,
     write_ranks,
 )
+from random_cases import run_seeds  # noqa: E402
 
 
 def report_of(program: str, paths: list[Path]) -> dict[str, Any]:
@@ -130,24 +129,11 @@ def problems_of_ranks(program: str, seed: int, folder: Path) -> Iterator[str]:
     yield from compare("ranks", found, walk_ranks(runs), 0)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program")
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(arguments.seed, arguments.seed + arguments.count):
-            problems = list(problems_of(arguments.program, seed, Path(folder)))
-            if seed % 2 == 0:
-                ranks = Path(folder) / f"ranks{seed}"
-                problems += problems_of_ranks(arguments.program, seed, ranks)
-            failed += bool(problems)
-            print("".join(f"seed {seed}: {problem}\n" for problem in problems), end="")
-    print(f"{arguments.count - failed} passed, {failed} failed, 0 skipped")
-    sys.exit(1 if failed else 0)
+def check(program: Path, seed: int, folder: Path) -> Iterator[str]:
+    yield from problems_of(str(program), seed, folder)
+    if seed % 2 == 0:
+        yield from problems_of_ranks(str(program), seed, folder / f"ranks{seed}")
 
 
 if __name__ == "__main__":
-    main()
+    run_seeds(check, 100, 0)

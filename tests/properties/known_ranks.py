@@ -9,9 +9,7 @@ line of counts.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import random
 import re
 import subprocess
@@ -28,6 +26,7 @@ from many_ranks import Run, settings_of, write_run  # noqa: E402
 from one_clock import check_one_clock  # noqa: E402
 from other_runs import check_other_runs  # noqa: E402
 from straggler_pages import check_pages  # noqa: E402
+from random_cases import run_seeds  # noqa: E402
 
 REPLAYED = re.compile(
     rb"^ +replayed with waiting@\d+=0:(?:.*\n)+?(?= +(?:confidence|.{1,3} [a-z]))", re.MULTILINE
@@ -169,7 +168,7 @@ def check_digests(program: Path, folder: Path, traces: list[Path], rng: random.R
         raise AssertionError("the report of digests is not that of their traces")
 
 
-def check(program: Path, seed: int) -> None:
+def check(program: Path, seed: int, folder: Path) -> None:
     rng = random.Random(seed)
     layout = LAYOUTS[seed % len(LAYOUTS)]
     settings = settings_of(
@@ -186,55 +185,35 @@ def check(program: Path, seed: int) -> None:
     dropped = set()
     if settings.has_metadata and settings.ranks > 2 and rng.random() < 0.4:
         dropped = {rng.randrange(settings.ranks)}
-    with tempfile.TemporaryDirectory(prefix="flopledger-ranks-") as name:
-        folder = Path(name)
-        truth = write_run(folder / "traces", made, dropped)["ranks"]
-        traces = sorted((folder / "traces").iterdir())
-        overview = overview_of(program, "--layout", layout, "--top", "0", *traces)
-        compare(
-            "missing",
-            {f["what"] for f in overview["findings"] if "no trace" in f["what"]} != set(),
-            bool(dropped),
-        )
-        for rank, true in truth.items():
-            compare_rank(overview, rank, true)
-        if not dropped or min(dropped) > 0:
-            compare_clocks(overview, truth)
-        compare_bubble(overview, truth)
-        if settings.is_uneven and len(truth) > 1:
-            compare_imbalance(overview, truth, settings.data > 1, bool(dropped))
-        elif len(truth) > 1:
-            compare_unknown(overview)
-        check_digests(program, folder, traces, rng)
+    truth = write_run(folder / "traces", made, dropped)["ranks"]
+    traces = sorted((folder / "traces").iterdir())
+    overview = overview_of(program, "--layout", layout, "--top", "0", *traces)
+    compare(
+        "missing",
+        {f["what"] for f in overview["findings"] if "no trace" in f["what"]} != set(),
+        bool(dropped),
+    )
+    for rank, true in truth.items():
+        compare_rank(overview, rank, true)
+    if not dropped or min(dropped) > 0:
+        compare_clocks(overview, truth)
+    compare_bubble(overview, truth)
+    if settings.is_uneven and len(truth) > 1:
+        compare_imbalance(overview, truth, settings.data > 1, bool(dropped))
+    elif len(truth) > 1:
+        compare_unknown(overview)
+    check_digests(program, folder, traces, rng)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("program", type=Path, nargs="?", default=os.environ.get("FLOPLEDGER"))
-    parser.add_argument("--count", type=int, default=42)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    if not arguments.program:
-        parser.error("which program? give its path, or set FLOPLEDGER")
-    program = Path(arguments.program).resolve()
-    failed = 0
-    for seed in range(arguments.seed, arguments.seed + arguments.count):
-        try:
-            check(program, seed)
-            check_pages(program, seed)
-            check_other_runs(program, seed)
-            check_one_clock(program, seed)
-        except AssertionError as error:
-            failed += 1
-            print(f"FAILED: seed {seed}: {error}\n    again: --seed {seed} --count 1")
-    try:
+def check_all(program: Path, seed: int, folder: Path) -> None:
+    if seed == 0:
         check_schedule(program)
-    except AssertionError as error:
-        failed += 1
-        print(f"FAILED: {error}")
-    print(f"{arguments.count + 1 - failed} passed, {failed} failed, 0 skipped")
-    sys.exit(1 if failed else 0)
+        return
+    check(program, seed, folder)
+    check_pages(program, seed)
+    check_other_runs(program, seed)
+    check_one_clock(program, seed)
 
 
 if __name__ == "__main__":
-    main()
+    run_seeds(check_all, 43, 0)

@@ -9,13 +9,10 @@ if it were like the others, to the nanosecond. Ends with a line of counts.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import random
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +28,7 @@ from queued_ranks import (  # noqa: E402
     with_straggler,
     write_ranks,
 )
+from random_cases import run_seeds  # noqa: E402
 
 ROUNDING_NS = 30
 
@@ -54,7 +52,7 @@ def compare(what: str, found: float, expected: float, tolerance: float = ROUNDIN
         raise AssertionError(f"{what}: {found}, not {expected}")
 
 
-def check(program: Path, seed: int) -> None:
+def check(program: Path, seed: int, folder: Path) -> None:
     rng = random.Random(seed)
     ranks = rng.randint(2, 5)
     straggler, delay = rng.randrange(ranks), rng.randrange(20_000, 200_000)
@@ -74,11 +72,10 @@ def check(program: Path, seed: int) -> None:
         "waiting=0": Change(not_awaited=everyone),
         f"waiting@{straggler}=0,communication*3": Change(transfer=3.0, not_awaited=late),
     }
-    with tempfile.TemporaryDirectory(prefix="flopledger-replays-") as name:
-        traces = write_ranks(Path(name), plan, runs)
-        rng.shuffle(traces)
-        overview = overview_of(program, traces, list(changes))
-        some = overview_of(program, traces[1:], ["waiting=0"]) if ranks > 2 else overview
+    traces = write_ranks(folder, plan, runs)
+    rng.shuffle(traces)
+    overview = overview_of(program, traces, list(changes))
+    some = overview_of(program, traces[1:], ["waiting=0"]) if ranks > 2 else overview
     compare("the replay's error without a rank", some["numbers"]["replay_error"]["value"], 0, 1e-9)
     compare("the replay's error", overview["numbers"]["replay_error"]["value"], 0, 1e-9)
     compare("starts of work", overview["numbers"]["replay_start_error"]["value"], 0, 0)
@@ -93,25 +90,5 @@ def check(program: Path, seed: int) -> None:
         compare("the step without the straggler", rows[f"waiting@{straggler}=0"], known)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("program", type=Path, nargs="?", default=os.environ.get("FLOPLEDGER"))
-    parser.add_argument("--count", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    if not arguments.program:
-        parser.error("which program? give its path, or set FLOPLEDGER")
-    program = Path(arguments.program).resolve()
-    failed = 0
-    for seed in range(arguments.seed, arguments.seed + arguments.count):
-        try:
-            check(program, seed)
-        except AssertionError as error:
-            failed += 1
-            print(f"FAILED: seed {seed}: {error}\n    again: --seed {seed} --count 1")
-    print(f"{arguments.count - failed} passed, {failed} failed, 0 skipped")
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    run_seeds(check, 60)

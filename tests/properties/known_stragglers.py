@@ -8,13 +8,11 @@ Ends with a line of counts.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import random
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -22,6 +20,7 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE.parent / "generate")]
 
 from pipeline_timeline import Pipeline, make_pipeline  # noqa: E402
+from random_cases import run_seeds  # noqa: E402
 
 
 def mixed(pipeline: Pipeline, rank: int, stage: int) -> dict:
@@ -126,22 +125,10 @@ def problems_of_gaps(program: str, seed: int, folder: Path) -> list[str]:
     return problems
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program")
-    parser.add_argument("--count", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(arguments.seed, arguments.seed + arguments.count):
-            problems = problems_of(arguments.program, seed, Path(folder))
-            problems += problems_of_gaps(arguments.program, seed, Path(folder))
-            failed += bool(problems)
-            print("".join(f"seed {seed}: {problem}\n" for problem in problems), end="")
-    print(f"{arguments.count - failed} passed, {failed} failed, 0 skipped")
-    sys.exit(1 if failed else 0)
+def check(program: Path, seed: int, folder: Path) -> list[str]:
+    words = (str(program), seed, folder)
+    return problems_of(*words) + problems_of_gaps(*words)
 
 
 if __name__ == "__main__":
-    main()
+    run_seeds(check, 60, 0)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE.parent / "generate")]
 
 from mlperf_log import STYLES, Run, make_run  # noqa: E402
+from random_cases import run_seeds  # noqa: E402
 
 
 def told(program: str, path: Path) -> dict[str, Any]:
@@ -58,20 +58,11 @@ def check(program: str, path: Path, run: Run) -> list[str]:
     ]
 
 
-def main() -> int:
-    program = sys.argv[1]
-    seeds = int(sys.argv[2]) if len(sys.argv) > 2 else 20 * len(STYLES)
-    failed = 0
-    with tempfile.TemporaryDirectory(prefix="flopledger-mlperf-") as folder:
-        for seed in range(seeds):
-            run = make_run(seed)
-            problems = check(program, Path(folder) / "result_0.txt", run)
-            failed += bool(problems)
-            for problem in problems:
-                print(f"FAILED: seed {seed}, {run.style}: {problem}")
-    print(f"{seeds - failed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
+def check_seed(program: Path, seed: int, folder: Path) -> list[str]:
+    run = make_run(seed)
+    problems = check(str(program), folder / "result_0.txt", run)
+    return [f"{run.style}: {problem}" for problem in problems]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_seeds(check_seed, 20 * len(STYLES), 0)

@@ -8,12 +8,9 @@ Ends with a line of counts.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import subprocess
 import sys
-import tempfile
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,6 +20,7 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE.parent / "generate")]
 
 from priced_trace import PARTS, make_priced_trace, write_priced_trace  # noqa: E402
+from random_cases import run_seeds  # noqa: E402
 
 
 def problems_of(row: dict[str, Any], built: dict[str, Any]) -> list[str]:
@@ -52,7 +50,7 @@ def screen_problems(program: str, path: Path, built: list[dict[str, Any]]) -> li
     return []
 
 
-def check(program: str, seed: int, folder: Path) -> list[str]:
+def check(program: Path, seed: int, folder: Path) -> list[str]:
     trace = make_priced_trace(seed, 1 + seed % 4)
     path = folder / "priced.json"
     write_priced_trace(trace, path)
@@ -76,24 +74,5 @@ def check(program: str, seed: int, folder: Path) -> list[str]:
     return problems + screen_problems(program, path, built)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("program")
-    parser.add_argument("--count", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    failed = 0
-    with tempfile.TemporaryDirectory(prefix="flopledger-priced-") as folder:
-        for seed in range(arguments.seed, arguments.seed + arguments.count):
-            problems = check(os.path.abspath(arguments.program), seed, Path(folder))
-            failed += bool(problems)
-            for problem in problems[:3]:
-                print(f"FAILED: seed {seed}: {problem}")
-    print(f"{arguments.count - failed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    run_seeds(check, 60)

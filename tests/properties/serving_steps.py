@@ -9,14 +9,12 @@ then those of Llama 3 8B by its config.json; those of vLLM's operator around the
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import subprocess
-import sys
-import tempfile
 from pathlib import Path
 from typing import Any
+from random_cases import run_seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = ROOT / "tests" / "models" / "llama-3-8b.json"
@@ -80,7 +78,7 @@ def linear_flops(prefilled: list[Request], decoded: list[Request]) -> int:
     return 2 * (LAYERS * layer * tokens + HIDDEN * VOCABULARY * logits)
 
 
-def check_serving_steps(program: Path, seed: int) -> None:
+def check_serving_steps(program: Path, seed: int, folder: Path) -> None:
     rng = random.Random(seed)
     steps = [step_of(rng) for _ in range(rng.randint(1, 6))]
     events: list[Event] = []
@@ -99,12 +97,11 @@ def check_serving_steps(program: Path, seed: int) -> None:
         total[1] += tokens
         total[2] += flops
         attention += of_layer
-    with tempfile.TemporaryDirectory(prefix="flopledger-serving-") as folder:
-        trace = Path(folder) / "trace.json"
-        device = [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}]
-        trace.write_text(json.dumps({"deviceProperties": device, "traceEvents": events}))
-        words = [program, "report", "--json", "--model", MODEL, trace]
-        report = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+    trace = folder / "trace.json"
+    device = [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}]
+    trace.write_text(json.dumps({"deviceProperties": device, "traceEvents": events}))
+    words = [program, "report", "--json", "--model", MODEL, trace]
+    report = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
     sections = report["ranks"][0]["sections"]
     for row in sections["serving_phases"]["tables"]["phases"]["rows"]:
         count, tokens, flops = expected.pop(row["phase"])
@@ -120,23 +117,5 @@ def check_serving_steps(program: Path, seed: int) -> None:
         raise AssertionError(f"attention of the operators: {ours}, not {attention}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("program", type=Path)
-    parser.add_argument("--count", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=1)
-    settings = parser.parse_args()
-    passed = failed = 0
-    for seed in range(settings.seed, settings.seed + settings.count):
-        try:
-            check_serving_steps(settings.program.resolve(), seed)
-            passed += 1
-        except AssertionError as failure:
-            failed += 1
-            print(f"FAILED: --seed {seed}: {failure}")
-    print(f"{passed} passed, {failed} failed, 0 skipped")
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    run_seeds(check_serving_steps, 40)
