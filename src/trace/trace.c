@@ -32,6 +32,16 @@ void series_add(struct series *series, const struct series_sample *sample)
     ARRAY_ADD(series->samples, series->count, *sample);
 }
 
+int64_t series_samples(const struct series_list *list)
+{
+    int64_t samples = 0;
+
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->series[i].kind == SERIES_METRIC)
+            samples += (int64_t)list->series[i].count + list->series[i].set_aside;
+    return samples;
+}
+
 /* Ties by value, so that the order is the same wherever the pieces of the file were cut. */
 static int compare_samples(const void *a, const void *b)
 {

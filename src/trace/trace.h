@@ -49,6 +49,9 @@ uint32_t series_list_find(struct series_list *list, const struct series *series)
 
 void series_add(struct series *series, const struct series_sample *sample);
 
+/* How many samples there are of metrics, also of those set aside. */
+int64_t series_samples(const struct series_list *list);
+
 /* The samples of each by time, then value. */
 void series_list_sort(struct series_list *list);
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 from ascend_recording import Database
@@ -192,3 +193,60 @@ def ascend_versions_or_the_schema_are_told(case: Case) -> None:
         made.close()
         wanted = f"torch_npu.profiler, {list(told.values())[count - 1]}"
         same(wanted in case.printed(path), True)
+
+
+def ascend_counters_are_sampled_or_of_tasks(case: Case) -> None:
+    """In the database by tables, in JSON by events: in units of their own."""
+    path = case.folder / "ascend_pytorch_profiler_0.db"
+    made = Database(path, random.Random(0))
+    name, kind = made.string("MatMul"), made.string("AI_CORE")
+    for number in range(2):
+        made.add("COMPUTE_TASK_INFO", name=name, globalTaskId=number, taskType=kind)
+        task = {"deviceId": 3, "globalTaskId": number, "taskType": kind, "streamId": 2}
+        made.add("TASK", startNs=BASE + 100 * number, endNs=BASE + 100 * number + 50, **task)
+    read, ratio = made.string("read"), made.string("aic_mac_ratio")
+    hbm = "deviceId INTEGER, timestampNs INTEGER, bandwidth NUMERIC, hbmId INTEGER, type INTEGER"
+    for table, columns, rows_of_it in (
+        ("HBM", hbm, [(3, BASE + 10 * i, 100 * i, 1, read) for i in range(1, 4)]),
+        ("TASK_PMU_INFO", "globalTaskId, name, value", [(0, ratio, 0.5), (1, ratio, 0.25)]),
+        ("AICORE_FREQ", "deviceId, timestampNs, freq", [(3, BASE + 20, 1800)]),
+    ):
+        made.connection.execute(f"CREATE TABLE {table} ({columns})")
+        holes = ", ".join("?" * len(rows_of_it[0]))
+        made.connection.executemany(f"INSERT INTO {table} VALUES ({holes})", rows_of_it)
+    made.close()
+    same(metrics_of(case, path), {"HBM 1/Read": ("bytes/s", 200), "AI Core Freq": ("MHz", 1800)})
+    _, ranks = report_of(case.program, path)
+    counted = rows(ranks[0]["sections"]["gpu_metrics"], "by_counter")
+    same(
+        [(row["counter"], row["kernels"], row["mean"]) for row in counted],
+        [("aic_mac_ratio", 2, 0.375)],
+    )
+    same("TASK_PMU_INFO" in case.printed(path), False)
+    view = case.folder / "trace_view.json"
+    label = {"ph": "M", "name": "process_labels", "pid": 9, "args": {"labels": "NPU 3"}}
+    events = [
+        *npu_meta(),
+        label,
+        {**label, "pid": NPU},
+        npu_task("MatMul", "AI_CORE", "100.000", 5.0, 1),
+    ]
+    for counter, args in (
+        ("HBM 1/Read", {"Read(MB/s)": 7.5}),
+        ("LLC 0 Read/Hit Rate", {"Hit Rate(%)": 0.894}),  # a part of 1: of no unit
+        ("read_ost", {"value": 2, "acc_id": 5}),
+        ("no number", {"value": "x"}),
+    ):
+        events.append(
+            {"ph": "C", "name": counter, "pid": 9, "tid": 0, "ts": "101.000", "args": args}
+        )
+    view.write_text(json.dumps(events))
+    wanted = {"HBM 1/Read": ("MB/s", 7.5), "LLC 0 Read/Hit Rate": (None, 0.894)}
+    same(metrics_of(case, view), wanted | {"read_ost 5": (None, 2)})
+    same("samples of counters (C) 1" in case.printed(view), True)
+
+
+def metrics_of(case: Case, path: Path) -> dict[str, tuple[str | None, float]]:
+    _, ranks = report_of(case.program, path)
+    found = rows(ranks[0]["sections"]["gpu_metrics"], "by_metric")
+    return {row["metric"]: (row["metric_unit"], row["mean"]) for row in found}

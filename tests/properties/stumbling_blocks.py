@@ -650,6 +650,7 @@ Ascend, rocprofv3: such a table alone: rocprof_and_ascend_tables_are_refused
 Ascend: databases in WAL mode: ascend_databases_may_be_in_wal_mode
 Ascend: tasks of several parts: ascend_tasks_that_consist_of_others
 Ascend: launches that are not recorded: ascend_arrows_of_old_versions_lead_from_calls
+Ascend: counters in tables of their own and in JSON, in other units: ascend_counters_are_sampled_or_of_tasks
 Ascend: versions here, the schema's alone there: ascend_versions_or_the_schema_are_told
 Proton: numbers of devices are texts, inner nodes have few metrics or none: proton_devices_are_texts_and_inner_nodes_empty
 Proton: names in capitals: proton_of_2024_has_names_in_capitals

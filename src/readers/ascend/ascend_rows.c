@@ -92,11 +92,23 @@ void ascend_rows_add_label(struct ascend_rows *rows, uint32_t process,
     }
 }
 
+/* `sample` has process and time. */
+void ascend_rows_add_sample(struct ascend_rows *rows, struct trace_builder *builder,
+                            const struct ascend_sample *sample, const struct json_slice *name,
+                            const struct json_slice *args)
+{
+    struct ascend_sample new = *sample;
+
+    if (args->length > 0 && ascend_sample_read(&new, builder, name, args))
+        ARRAY_ADD(rows->samples, rows->sample_count, new);
+}
+
 void ascend_rows_clear(struct ascend_rows *rows)
 {
     free(rows->rows);
     free(rows->flows);
     free(rows->labels);
+    free(rows->samples);
     *rows = (struct ascend_rows){0};
 }
 
@@ -280,11 +292,12 @@ struct ascend_placing {
 };
 
 /* "NPU 3" of the process; of old files the end of the pid: "2_3"; else 0: a file has one device. */
-static int32_t device_of_process(struct ascend_placing *placing)
+static int32_t device_of_process(struct ascend_names *names, const struct trace_builder *builder,
+                                 uint32_t pid)
 {
-    uint32_t process = names_text(placing->names, placing->builder, placing->row->process);
-    uint32_t device = hash_map_find(&placing->names->devices, process);
-    const char *low = strchr(string_pool_text(&placing->names->texts, process), '_');
+    uint32_t process = names_text(names, builder, pid);
+    uint32_t device = hash_map_find(&names->devices, process);
+    const char *low = strchr(string_pool_text(&names->texts, process), '_');
 
     if (device != NO_VALUE)
         return (int32_t)device;
@@ -299,7 +312,9 @@ static uint32_t placing_track(struct ascend_placing *placing, bool is_device, in
         .process = placing->row->process,
         .thread = placing->row->thread,
         .is_device = is_device,
-        .device = is_device ? device_of_process(placing) : -1,
+        .device = is_device
+                      ? device_of_process(placing->names, placing->builder, placing->row->process)
+                      : -1,
         .stream = stream,
     };
 
@@ -444,6 +459,10 @@ void ascend_rows_finish(struct ascend_rows *rows, struct trace_builder *builders
             placing.row = &rows[b].rows[i];
             place_row(&placing);
         }
+        for (uint32_t i = 0; i < rows[b].sample_count && names.is_ascend; i++)
+            ascend_sample_place(
+                &builders[b], &rows[b].samples[i],
+                device_of_process(&names, &builders[b], rows[b].samples[i].process));
         for (uint32_t i = 0; i < rows[b].flow_count; i++)
             if (rows[b].flows[i].is_launch && !rows[b].flows[i].is_end)
                 rows[b].flows[i].process =

@@ -6,6 +6,7 @@
 #define FLOPLEDGER_READERS_ASCEND_ASCEND_ROWS_H
 
 #include "base/json/json_scan.h"
+#include "readers/ascend/ascend_counters.h"
 #include "trace/trace_builder.h"
 
 #include <stdbool.h>
@@ -51,12 +52,18 @@ struct ascend_rows {
     uint32_t flow_count;
     struct ascend_label *labels;
     uint32_t label_count;
+    struct ascend_sample *samples;
+    uint32_t sample_count;
 };
 
 /* `row` has what is told outside its args, which are a JSON object (length 0: none). */
 void ascend_rows_add(struct ascend_rows *rows, struct trace_builder *builder,
                      const struct ascend_row *row, const struct json_slice *args);
 void ascend_rows_add_flow(struct ascend_rows *rows, const struct ascend_flow *flow);
+/* A counter (phase C) without a category. */
+void ascend_rows_add_sample(struct ascend_rows *rows, struct trace_builder *builder,
+                            const struct ascend_sample *sample, const struct json_slice *name,
+                            const struct json_slice *args);
 /* The args of an event "process_labels": "NPU 3". */
 void ascend_rows_add_label(struct ascend_rows *rows, uint32_t process,
                            const struct json_slice *args);

@@ -4,6 +4,7 @@
 #include "base/core/hash_map.h"
 #include "base/io/progress.h"
 #include "base/text/prefix.h"
+#include "readers/ascend/ascend_counters.h"
 #include "readers/ascend/ascend_words.h"
 #include "readers/reader.h"
 #include "readers/sqlite/sqlite_input.h"
@@ -43,6 +44,8 @@ struct ascend_reading {
     struct hash_map launched; /* launches of tasks that consist of others: ascend_task_launch() */
     struct unnamed_task *unnamed;
     uint32_t unnamed_count;
+    bool counts_tasks; /* counters were counted in tasks */
+    struct ascend_places places;
 };
 
 /* A kernel by its type that no table names: it may consist of other tasks. */
@@ -512,8 +515,12 @@ static void ascend_read_tasks(struct ascend_reading *reading)
     ascend_rows_of(&rows, reading, "TASK", columns);
     while (sqlite_rows_next(&rows)) {
         reading->category = ascend_string(reading, &rows, TASK_TYPE);
-        if (ascend_row_event(reading, &rows, &event))
-            ascend_add_task(reading, &rows, &event);
+        if (!ascend_row_event(reading, &rows, &event))
+            continue;
+        ascend_add_task(reading, &rows, &event);
+        if (reading->counts_tasks)
+            ascend_note_place(&reading->places, ascend_number(&rows, TASK_ID, -1), event.start_ns,
+                              ascend_small(ascend_number(&rows, TASK_DEVICE, 0)));
     }
     sqlite_rows_clear(&rows);
     ascend_add_unnamed(reading);
@@ -529,15 +536,6 @@ enum {
     COLLECTIVE_ELEMENTS,
     COLLECTIVE_DEVICE
 };
-
-/* Numbers of ENUM_HCCL_DATA_TYPE. */
-static const char *element_type_of(int64_t number)
-{
-    static const char *const types[] = {"INT8",   "INT16", "INT32",  "FP16",   "FP32", "INT64",
-                                        "UINT64", "UINT8", "UINT16", "UINT32", "FP64", "BFP16"};
-
-    return number >= 0 && number < (int64_t)(sizeof types / sizeof *types) ? types[number] : "";
-}
 
 /* A whole collective runs on no one stream: it gets a lane by the name of its group, so that
  * those of two groups may lie beside each other. */
@@ -564,7 +562,7 @@ static void ascend_read_collectives(struct ascend_reading *reading)
          * table. */
         event.name = ascend_kernel_name(strings, string_pool_text(strings, event.name));
         detail.element_type = ascend_element_type(
-            strings, element_type_of(ascend_number(&rows, COLLECTIVE_DATA_TYPE, -1)));
+            strings, ascend_type_of_number(ascend_number(&rows, COLLECTIVE_DATA_TYPE, -1)));
         detail.in_elements = ascend_number(&rows, COLLECTIVE_ELEMENTS, -1);
         detail.group_name = ascend_string(reading, &rows, COLLECTIVE_GROUP);
         event.detail = trace_builder_detail(&reading->builder, &detail);
@@ -644,6 +642,7 @@ static void ascend_reading_clear(struct ascend_reading *reading)
     hash_map_clear(&reading->operators);
     hash_map_clear(&reading->launched);
     free(reading->unnamed);
+    ascend_places_clear(&reading->places);
     ascend_words_clear(&reading->words);
     free(reading->info_list);
     free(reading->operator_list);
@@ -663,6 +662,7 @@ static bool ascend_read(struct trace *trace, struct input_stream *input,
         return false;
     trace_builder_init(&reading.builder);
     string_pool_add(&reading.builder.strings, "", 0);
+    reading.counts_tasks = sqlite_has_table(&database, "TASK_PMU_INFO");
     ascend_read_strings(&reading);
     ascend_read_devices(&reading);
     ascend_read_run(&reading);
@@ -673,6 +673,7 @@ static bool ascend_read(struct trace *trace, struct input_stream *input,
     ascend_read_ranges(&reading);
     ascend_read_tasks(&reading);
     ascend_read_collectives(&reading);
+    ascend_read_counters(&reading.builder, &database, &reading.strings, &reading.places);
     sqlite_input_tell_damage(&reading.builder.read, &database);
     /* Tables of words (ENUM_) are no data, and not told as unused. */
     sqlite_input_tell_unused(&reading.builder.read, &database, "ENUM_");

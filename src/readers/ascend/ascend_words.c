@@ -164,6 +164,14 @@ uint32_t ascend_element_type(struct string_pool *strings, const char *type)
     return 0;
 }
 
+const char *ascend_type_of_number(int64_t number)
+{
+    static const char *const types[] = {"INT8",   "INT16", "INT32",  "FP16",   "FP32", "INT64",
+                                        "UINT64", "UINT8", "UINT16", "UINT32", "FP64", "BFP16"};
+
+    return number >= 0 && number < (int64_t)(sizeof types / sizeof *types) ? types[number] : "";
+}
+
 /* ---- lists ---------------------------------------------------------------------------------- */
 
 struct list_text {

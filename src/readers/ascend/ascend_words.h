@@ -54,6 +54,9 @@ uint32_t ascend_kernel_name(struct string_pool *strings, const char *name);
 /* A type of elements as PyTorch names it: "Float" for "FP32"; 0 where it is not known. */
 uint32_t ascend_element_type(struct string_pool *strings, const char *type);
 
+/* The type that ENUM_HCCL_DATA_TYPE gives that number: "FP32"; empty where it gives none. */
+const char *ascend_type_of_number(int64_t number);
+
 /* Shapes or types as torch_npu writes them ("8,64;\r\n64") in the words of torch.profiler ("[[8,
  * 64], [64]]"). Of shapes: 0 where they are in another form. */
 uint32_t ascend_shapes(struct string_pool *strings, const char *shapes);

@@ -180,8 +180,7 @@ static uint32_t name_of(struct torch_store *store, const struct torch_event *eve
     return memo->string;
 }
 
-/* ---- categories and tracks
- * ----------------------------------------------------------------------------------- */
+/* ---- categories and tracks ------------------------------------------------------------------ */
 
 /* Done once for each text of a category, not for each event: a trace has some dozens of texts. */
 static struct category_memo look_up_category(struct torch_store *store,
@@ -674,6 +673,12 @@ void torch_store_event(struct torch_store *store, const struct torch_event *text
         store_half(store, text, category);
     else if ((category->is_flow || category->is_launch_flow) && has_start && text->has & HAS_ID)
         store_flow(store, text, category->is_launch_flow);
+    else if (phase == 'C' && has_start && !(text->has & HAS_CATEGORY) && text->has & HAS_NAME)
+        ascend_rows_add_sample(
+            &store->rows, builder,
+            &(struct ascend_sample){.process = field_string(store, text, HAS_PID, &text->pid),
+                                    .time_ns = text->start_ns},
+            &text->name, &text->args);
     else if (store->keeps_memory && is_torch_memory_event(text))
         store_memory(store, text);
     if (has_start && phase != 'M' && phase != 'X')

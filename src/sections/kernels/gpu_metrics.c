@@ -194,10 +194,15 @@ static void add_counters_table(struct results *results, struct section *section,
 }
 
 /* Counted and sampled metrics differ in whose work they see: counters of kernels are of this
- * process, but each kernel ran alone; samples are of the whole device, in its usual course. */
+ * process, but each kernel ran alone (not so on Ascend's devices); samples are of the whole device,
+ * in its usual course. */
 static struct section *metrics_section(struct results *results, const struct analysis_input *input,
                                        bool is_sampled)
 {
+    if (!is_sampled && input->trace->facts.platform == PLATFORM_NPU)
+        return section_new(results, "gpu_metrics", "Counters of kernels",
+                           "What the counters of the device counted in the kernels inside the "
+                           "steps.");
     if (!is_sampled)
         return section_new(results, "gpu_metrics", "Counters of kernels",
                            "What the counters of the device counted in the kernels inside the "

@@ -323,13 +323,13 @@ static void note_missing_device(struct results *results, struct section *section
             NULL, recorder_words_for(trace)->no_device);
 }
 
-/* Counters of hardware (PM sampling) and of whoever else wrote some: named, for nothing reads
- * them. Counter events are not lost silently: a reader who sees them in another viewer should
- * not look for them here. */
+/* Counters of hardware (PM sampling) and of whoever else wrote some that no reader takes: named.
+ * Counter events are not lost silently: a reader who sees them in another viewer should not look
+ * for them here. */
 static void note_counters(struct results *results, struct section *section,
                           const struct trace *trace)
 {
-    int64_t counters = 0;
+    int64_t counters = -series_samples(&trace->series);
 
     for (uint32_t i = 0; i < trace->read.category_count; i++)
         if (trace->read.categories[i].phase == 'C')
