@@ -1,7 +1,7 @@
 /* What a reader of a trace format is.
  *
- * To add one: write readers/<name>.c with `const struct reader <name>_reader`, and one line
- * READER(<name>) in list.def. */
+ * To add one: write readers/<format>/<name>.c with `const struct reader <name>_reader`, and one
+ * line READER(<name>) in list.def. docs/how-to/add-a-reader.md walks through it. */
 #ifndef FLOPLEDGER_READERS_READER_H
 #define FLOPLEDGER_READERS_READER_H
 

@@ -1,8 +1,8 @@
 /* What an analysis is: one question, answered from a trace and its ledger.
  *
- * To add one: write analyses/<name>.c with `const struct analysis <name>_analysis`, and one line
- * ANALYSIS(<name>) in list.def. Every report prints it at once. docs/how-to/add-an-analysis.md
- * walks through it. */
+ * To add one: write sections/<domain>/<name>.c with `const struct analysis <name>_analysis`, and
+ * one line ANALYSIS(<name>) in list.def. Every report prints it at once.
+ * docs/how-to/add-an-analysis.md walks through it. */
 #ifndef FLOPLEDGER_SECTIONS_ANALYSIS_H
 #define FLOPLEDGER_SECTIONS_ANALYSIS_H
 

@@ -1,6 +1,7 @@
 /* What a rule of the advice is: it looks for one cause of lost time, prices it and shows it.
  *
- * To add one: a line in rule_list.def, and a function check_<id> in the file of its family. */
+ * To add one: a line in rule_list.def, a function check_<id> in the file of its family, and its
+ * part of docs/metrics/advice.md, which a test compares with the list. */
 #ifndef FLOPLEDGER_SECTIONS_ADVICE_ADVICE_RULE_H
 #define FLOPLEDGER_SECTIONS_ADVICE_ADVICE_RULE_H
 
