@@ -1,4 +1,5 @@
-/* Runs a fuzz target over the files of the folders it is given: the corpus as a plain test. */
+/* Runs a fuzz target over the files of the folders it is given: the corpus as a plain test. What is
+ * a sample of other tests, too, is a link to it. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
