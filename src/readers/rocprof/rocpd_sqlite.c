@@ -604,7 +604,6 @@ static void rocpd_name_run(struct rocpd_reading *reading, uint32_t part, uint32_
             (void)snprintf(text, sizeof text, "rocprofv3, rocpd, schema %.32s", value);
     }
     sqlite_rows_clear(&rows);
-    facts->trace_name = rocpd_text(reading, text);
     memcpy(reading->run.builder.read.recorder, text, sizeof text);
     if (count <= 1)
         return;

@@ -628,7 +628,6 @@ static bool rocprof_json_read(struct trace *trace, struct input_stream *input,
         .counts_all = input->file_bytes < 0,
         .ends_there = options->part + 1 < options->part_count,
     };
-    struct string_pool *strings;
 
     input->progress = options->progress;
     rocprof_run_init(&json.run);
@@ -641,10 +640,8 @@ static bool rocprof_json_read(struct trace *trace, struct input_stream *input,
     }
     rocprof_json_name_process(&json.run, options->part, options->part_count);
     rocprof_run_finish(&json.run);
-    strings = &json.run.builder.strings;
     (void)snprintf(json.run.builder.read.recorder, sizeof json.run.builder.read.recorder, "%s",
                    writer);
-    json.run.builder.facts.trace_name = string_pool_add(strings, writer, sizeof writer - 1);
     trace_finish(trace, &json.run.builder, 1, options->threads);
     rocprof_run_clear(&json.run);
     return true;
