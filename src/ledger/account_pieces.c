@@ -49,29 +49,25 @@ static void add_gap(struct walk *walk, int64_t start_ns, int64_t end_ns)
  * only where somebody draws the pieces, since the sums alone need no memory per change. */
 static void account_pieces_walk_step(struct walk *walk)
 {
-    const struct class_timeline *timeline = &walk->ledger->timeline;
     const struct step_window *window = &walk->ledger->steps[walk->step].window;
     int64_t time_ns = window->start_ns;
-    size_t at = class_timeline_at(timeline, time_ns, walk->cursor);
+    struct timeline_walk changes =
+        timeline_walk_from(&walk->ledger->timeline, time_ns, walk->cursor);
 
     while (time_ns < window->end_ns) {
-        size_t next = at == SIZE_MAX ? 0 : at + 1;
-        uint32_t mask = at == SIZE_MAX ? 0 : timeline->changes[at].mask;
-        int64_t until_ns = next < timeline->count ? timeline->changes[next].start_ns : INT64_MAX;
+        uint32_t mask = changes.mask;
+        int64_t until_ns = changes.next_ns < window->end_ns ? changes.next_ns : window->end_ns;
 
-        if (until_ns > window->end_ns)
-            until_ns = window->end_ns;
         if (mask)
             add_piece(walk, ledger_account_of_class((unsigned)__builtin_ctz(mask)), time_ns,
                       until_ns);
         else
             add_gap(walk, time_ns, until_ns);
         time_ns = until_ns;
-        if (next < timeline->count && timeline->changes[next].start_ns <= time_ns)
-            at = next;
+        timeline_walk_to(&changes, time_ns);
     }
     /* Steps are in order of time: the next search begins where this one ended. */
-    walk->cursor = at == SIZE_MAX ? 0 : at;
+    walk->cursor = timeline_walk_cursor(&changes);
 }
 
 /* On a CPU the thread that explains the gaps is that of the steps, else the busiest. */

@@ -502,21 +502,17 @@ static void attribute_gap(struct attribution *attribution, uint32_t step, int64_
 static void attribute_step(struct attribution *attribution, uint32_t index)
 {
     struct ledger *ledger = attribution->ledger;
-    const struct class_timeline *timeline = &ledger->timeline;
     struct step_ledger *step = &ledger->steps[index];
     int64_t time_ns = step->window.start_ns;
-    size_t at = class_timeline_at(timeline, time_ns, attribution->cursor);
+    struct timeline_walk walk = timeline_walk_from(&ledger->timeline, time_ns, attribution->cursor);
 
     /* Each turn takes the time to the next change or to the step's end: it ends since changes
      * are strictly later than each other. The parts are disjoint and cover the window, which
      * is why the accounts sum to its duration (check_step). */
     while (time_ns < step->window.end_ns) {
-        size_t next = at == SIZE_MAX ? 0 : at + 1;
-        uint32_t mask = at == SIZE_MAX ? 0 : timeline->changes[at].mask;
-        int64_t until_ns = next < timeline->count ? timeline->changes[next].start_ns : INT64_MAX;
+        uint32_t mask = walk.mask;
+        int64_t until_ns = walk.next_ns < step->window.end_ns ? walk.next_ns : step->window.end_ns;
 
-        if (until_ns > step->window.end_ns)
-            until_ns = step->window.end_ns;
         if (mask)
             attribute_work(step, mask, until_ns - time_ns);
         else
@@ -527,10 +523,9 @@ static void attribute_step(struct attribution *attribution, uint32_t index)
                 (struct account_piece){time_ns, until_ns, index,
                                        ledger_account_of_class((unsigned)__builtin_ctz(mask))});
         time_ns = until_ns;
-        if (next < timeline->count && timeline->changes[next].start_ns <= time_ns)
-            at = next;
+        timeline_walk_to(&walk, time_ns);
     }
-    attribution->cursor = at == SIZE_MAX ? 0 : at;
+    attribution->cursor = timeline_walk_cursor(&walk);
 }
 
 /* Asked in release builds, too: a ledger that does not add up must end the program rather than
@@ -551,26 +546,20 @@ static void check_step(const struct step_ledger *step)
 static void attribute_between(struct attribution *attribution)
 {
     struct ledger *ledger = attribution->ledger;
-    const struct class_timeline *timeline = &ledger->timeline;
 
     for (uint32_t i = 1; i < ledger->step_count; i++) {
         int64_t time_ns = ledger->steps[i - 1].window.end_ns;
         int64_t end_ns = ledger->steps[i].window.start_ns;
-        size_t at = class_timeline_at(timeline, time_ns, 0);
+        struct timeline_walk walk = timeline_walk_from(&ledger->timeline, time_ns, 0);
 
         ledger->between_steps_ns += end_ns - time_ns;
         while (time_ns < end_ns) {
-            /* SIZE_MAX: before the first change, when nothing runs. */
-            size_t next = at == SIZE_MAX ? 0 : at + 1;
-            int64_t until_ns =
-                next < timeline->count ? timeline->changes[next].start_ns : INT64_MAX;
+            int64_t until_ns = walk.next_ns < end_ns ? walk.next_ns : end_ns;
 
-            if (until_ns > end_ns)
-                until_ns = end_ns;
-            if (at != SIZE_MAX && timeline->changes[at].mask)
+            if (walk.mask)
                 ledger->between_steps_busy_ns += until_ns - time_ns;
             time_ns = until_ns;
-            at = next;
+            timeline_walk_to(&walk, time_ns);
         }
     }
 }

@@ -20,24 +20,64 @@
  * same mask. O(events + changes * classes that are open); finding a moment O(log changes), or near
  * the hint O(log of the distance). */
 
+/* What the times of a timeline count from whose masks are apart. */
+static const int64_t earliest_ns = INT64_MIN;
+
+/* Times and masks no longer fit into one word: from here on each has its own. */
+static void part_masks(struct class_timeline *timeline)
+{
+    uint32_t *masks = NULL;
+
+    LARGE_ARRAY_RESERVE(masks, timeline->capacity);
+    for (size_t i = 0; i < timeline->count; i++) {
+        masks[i] = timeline_mask(timeline, i);
+        timeline->changes[i] = (uint64_t)timeline_start_ns(timeline, i) - (uint64_t)earliest_ns;
+    }
+    timeline->masks = masks;
+    timeline->origin_ns = earliest_ns;
+    timeline->shift = 0;
+}
+
+static void set_change(struct class_timeline *timeline, size_t i, int64_t start_ns, uint32_t mask)
+{
+    uint64_t since_ns = (uint64_t)start_ns - (uint64_t)timeline->origin_ns;
+
+    if (i == timeline->capacity) {
+        LARGE_ARRAY_RESERVE(timeline->changes, i + 1);
+        timeline->capacity = large_array_bytes(timeline->changes) / sizeof *timeline->changes;
+        if (timeline->masks)
+            LARGE_ARRAY_RESERVE(timeline->masks, timeline->capacity);
+    }
+    if (!timeline->masks && since_ns >> (64 - TIMELINE_CLASSES_MAX)) {
+        part_masks(timeline);
+        since_ns = (uint64_t)start_ns - (uint64_t)timeline->origin_ns;
+    }
+    if (timeline->masks) {
+        timeline->changes[i] = since_ns;
+        timeline->masks[i] = mask;
+    } else {
+        timeline->changes[i] = since_ns << TIMELINE_CLASSES_MAX | mask;
+    }
+    timeline->last_ns = start_ns;
+    timeline->last_mask = mask;
+}
+
 static void append_change(struct class_timeline *timeline, int64_t start_ns, uint32_t mask)
 {
-    if (timeline->count) {
-        struct timeline_change *last = &timeline->changes[timeline->count - 1];
-
-        /* Two changes at one moment are one: only the mask that holds after it is seen, and
-         * where that is the mask before it, there was no change at all. */
-        if (last->start_ns == start_ns) {
-            last->mask = mask;
-            if (timeline->count > 1 && last[-1].mask == mask)
-                timeline->count--;
-            return;
-        }
-        if (last->mask == mask)
-            return;
+    /* Two changes at one moment are one: only the mask that holds after it is seen, and where that
+     * is the mask before it, there was no change at all. */
+    if (timeline->count > 0 && timeline->last_ns == start_ns && --timeline->count > 0) {
+        timeline->last_ns = timeline_start_ns(timeline, timeline->count - 1);
+        timeline->last_mask = timeline_mask(timeline, timeline->count - 1);
     }
-    LARGE_ARRAY_ADD(timeline->changes, timeline->count,
-                    (struct timeline_change){.start_ns = start_ns, .mask = mask});
+    if (timeline->count > 0 && timeline->last_mask == mask)
+        return;
+    if (timeline->count == 0) {
+        timeline->origin_ns = start_ns;
+        timeline->shift = TIMELINE_CLASSES_MAX;
+    }
+    set_change(timeline, timeline->count, start_ns, mask);
+    timeline->count++;
 }
 
 /* Closes the classes whose last event ends at or before `time_ns`, in the order of their ends. */
@@ -96,53 +136,88 @@ void class_timeline_finish(struct class_timeline *timeline)
 void class_timeline_clear(struct class_timeline *timeline)
 {
     large_array_free(timeline->changes);
+    large_array_free(timeline->masks);
     *timeline = (struct class_timeline){0};
+}
+
+/* The largest word of a change at or before `time_ns`, which is not before the first. */
+static uint64_t word_of_time(const struct class_timeline *timeline, int64_t time_ns)
+{
+    uint64_t since_ns = (uint64_t)time_ns - (uint64_t)timeline->origin_ns;
+
+    if (since_ns >= UINT64_MAX >> timeline->shift)
+        return UINT64_MAX;
+    return ((since_ns + 1) << timeline->shift) - 1;
 }
 
 size_t class_timeline_at(const struct class_timeline *timeline, int64_t time_ns, size_t hint)
 {
-    const struct timeline_change *changes = timeline->changes;
+    const uint64_t *changes = timeline->changes;
     size_t low = 0;
     size_t high = timeline->count;
+    uint64_t word;
 
-    if (!timeline->count || changes[0].start_ns > time_ns)
+    if (!timeline->count || timeline_start_ns(timeline, 0) > time_ns)
         return SIZE_MAX;
-    if (hint < timeline->count && changes[hint].start_ns <= time_ns) {
+    word = word_of_time(timeline, time_ns);
+    if (hint < timeline->count && changes[hint] <= word) {
         /* Galloping: whoever walks over the steps asks for moments that are near each other, so
          * the doubling steps end after a few, where a search of all changes would miss the cache
          * a dozen times. */
         size_t step = 1;
 
         low = hint;
-        while (low + step < timeline->count && changes[low + step].start_ns <= time_ns) {
+        while (low + step < timeline->count && changes[low + step] <= word) {
             low += step;
             step *= 2;
         }
         high = low + step < timeline->count ? low + step : timeline->count;
     }
-    return LOWER_BOUND(i, low + 1, high, changes[i].start_ns <= time_ns) - 1;
+    return LOWER_BOUND(i, low + 1, high, changes[i] <= word) - 1;
 }
 
-/* Prefix sums over the changes: the time of any range is then two searches and a difference,
- * where each collective of each step asks for ranges of its own. O(changes) once, 8 bytes a
- * change. */
+/* How long changes `from` to `to` are free in all, up to the start of `to`. */
+static int64_t free_in_changes(const struct free_time *time, size_t from, size_t to)
+{
+    int64_t start_ns = timeline_start_ns(time->timeline, from);
+    int64_t sum_ns = 0;
+
+    for (size_t i = from; i < to; i++) {
+        int64_t end_ns = timeline_start_ns(time->timeline, i + 1);
+
+        if (!(timeline_mask(time->timeline, i) & time->classes))
+            sum_ns += end_ns - start_ns;
+        start_ns = end_ns;
+    }
+    return sum_ns;
+}
+
+/* Sums over the changes: the time of any range is then two searches, a few changes and a
+ * difference, where each collective of each step asks for ranges of its own. O(changes) once, half
+ * a byte a change. */
 void free_time_init(struct free_time *time, const struct class_timeline *timeline, uint32_t classes)
 {
-    *time = (struct free_time){.timeline = timeline, .classes = classes};
-    time->before_ns = large_array_new((timeline->count + 1) * sizeof *time->before_ns);
-    for (size_t i = 1; i < timeline->count; i++) {
-        const struct timeline_change *from = &timeline->changes[i - 1];
+    size_t sums = timeline->count / FREE_TIME_CHANGES + 1;
 
-        time->before_ns[i] = time->before_ns[i - 1];
-        if (!(from->mask & classes))
-            time->before_ns[i] += timeline->changes[i].start_ns - from->start_ns;
-    }
+    *time = (struct free_time){.timeline = timeline, .classes = classes};
+    time->before_ns = large_array_new(sums * sizeof *time->before_ns);
+    for (size_t i = 1; i * FREE_TIME_CHANGES < timeline->count; i++)
+        time->before_ns[i] =
+            time->before_ns[i - 1] +
+            free_in_changes(time, (i - 1) * FREE_TIME_CHANGES, i * FREE_TIME_CHANGES);
 }
 
 void free_time_clear(struct free_time *time)
 {
     large_array_free(time->before_ns);
     *time = (struct free_time){0};
+}
+
+/* From the first change to change `at`. */
+static int64_t free_before(const struct free_time *time, size_t at)
+{
+    return time->before_ns[at / FREE_TIME_CHANGES] +
+           free_in_changes(time, at - at % FREE_TIME_CHANGES, at);
 }
 
 /* From the first change to `time_ns`; before the first change nothing runs: then below 0. */
@@ -152,11 +227,11 @@ static int64_t free_until(struct free_time *time, int64_t time_ns)
     size_t at = class_timeline_at(timeline, time_ns, time->hint);
 
     if (at == SIZE_MAX)
-        return timeline->count ? time_ns - timeline->changes[0].start_ns : time_ns;
+        return timeline->count ? time_ns - timeline_start_ns(timeline, 0) : time_ns;
     time->hint = at;
-    if (timeline->changes[at].mask & time->classes)
-        return time->before_ns[at];
-    return time->before_ns[at] + time_ns - timeline->changes[at].start_ns;
+    if (timeline_mask(timeline, at) & time->classes)
+        return free_before(time, at);
+    return free_before(time, at) + time_ns - timeline_start_ns(timeline, at);
 }
 
 int64_t free_time_between(struct free_time *time, int64_t start_ns, int64_t end_ns)

@@ -247,46 +247,19 @@ static const struct class_timeline *thread_timeline(struct host_activity *activi
     return timeline;
 }
 
-/* A walk over one thread's timeline, change by change. */
-struct walk {
-    const struct class_timeline *timeline;
-    size_t at; /* SIZE_MAX: before the first change */
-};
-
 /* Gaps are asked in order of time, so the place of the last answer is a near hint for the next
  * one. A thread that is not known has no changes: then the whole range is HOST_NOTHING. */
-static struct walk walk_from(struct host_activity *activity, uint32_t thread, int64_t time_ns)
+static struct timeline_walk walk_from(struct host_activity *activity, uint32_t thread,
+                                      int64_t time_ns)
 {
-    struct walk walk = {0};
+    struct timeline_walk walk = {.next_ns = INT64_MAX};
 
     if (thread == NO_EVENT)
         return walk;
-    walk.timeline = thread_timeline(activity, thread);
-    walk.at = class_timeline_at(walk.timeline, time_ns, activity->cursors[thread]);
-    activity->cursors[thread] = walk.at == SIZE_MAX ? 0 : walk.at;
+    walk =
+        timeline_walk_from(thread_timeline(activity, thread), time_ns, activity->cursors[thread]);
+    activity->cursors[thread] = timeline_walk_cursor(&walk);
     return walk;
-}
-
-static uint32_t walk_mask(const struct walk *walk)
-{
-    if (!walk->timeline || walk->at == SIZE_MAX)
-        return 0;
-    return walk->timeline->changes[walk->at].mask;
-}
-
-static int64_t walk_next_ns(const struct walk *walk)
-{
-    size_t next = walk->at == SIZE_MAX ? 0 : walk->at + 1;
-
-    if (!walk->timeline || next >= walk->timeline->count)
-        return INT64_MAX;
-    return walk->timeline->changes[next].start_ns;
-}
-
-static void walk_to(struct walk *walk, int64_t time_ns)
-{
-    if (walk_next_ns(walk) <= time_ns)
-        walk->at = walk->at == SIZE_MAX ? 0 : walk->at + 1;
 }
 
 /* At each time several events of a thread are open, one in another; the class of the lowest
@@ -297,15 +270,16 @@ void host_activity_walk(struct host_activity *activity, uint32_t thread, uint32_
                         const int64_t range_ns[2], const struct host_piece_visitor *visitor)
 {
     bool has_other = step_thread != thread && step_thread != NO_EVENT;
-    struct walk own = walk_from(activity, thread, range_ns[0]);
-    struct walk step = walk_from(activity, has_other ? step_thread : NO_EVENT, range_ns[0]);
+    struct timeline_walk own = walk_from(activity, thread, range_ns[0]);
+    struct timeline_walk step =
+        walk_from(activity, has_other ? step_thread : NO_EVENT, range_ns[0]);
     enum host_class open = HOST_NOTHING;
     int64_t since_ns = range_ns[0];
 
     for (int64_t time_ns = range_ns[0]; time_ns < range_ns[1];) {
-        uint32_t mask = walk_mask(&own) | (walk_mask(&step) & ((uint32_t)1 << HOST_DATA));
+        uint32_t mask = own.mask | (step.mask & ((uint32_t)1 << HOST_DATA));
         enum host_class class = mask ? (enum host_class)__builtin_ctz(mask) : HOST_NOTHING;
-        int64_t next_ns = walk_next_ns(&own);
+        int64_t next_ns = own.next_ns;
 
         /* Pieces of one class that follow each other are one visit, whatever events they come
          * from. */
@@ -314,11 +288,11 @@ void host_activity_walk(struct host_activity *activity, uint32_t thread, uint32_
             since_ns = time_ns;
         }
         open = class;
-        if (walk_next_ns(&step) < next_ns)
-            next_ns = walk_next_ns(&step);
+        if (step.next_ns < next_ns)
+            next_ns = step.next_ns;
         time_ns = next_ns < range_ns[1] ? next_ns : range_ns[1];
-        walk_to(&own, time_ns);
-        walk_to(&step, time_ns);
+        timeline_walk_to(&own, time_ns);
+        timeline_walk_to(&step, time_ns);
     }
     if (range_ns[1] > since_ns)
         visitor->visit(visitor->context, open, since_ns, range_ns[1]);
@@ -345,17 +319,17 @@ void host_activity_split(struct host_activity *activity, uint32_t thread, uint32
 bool host_activity_is_open(struct host_activity *activity, uint32_t thread, uint32_t mask,
                            int64_t time_ns)
 {
-    struct walk walk = walk_from(activity, thread, time_ns);
+    struct timeline_walk walk = walk_from(activity, thread, time_ns);
 
-    return (walk_mask(&walk) & mask) != 0;
+    return (walk.mask & mask) != 0;
 }
 
 bool host_activity_is_just_open(struct host_activity *activity, uint32_t thread, uint32_t mask,
                                 int64_t time_ns)
 {
-    struct walk walk = walk_from(activity, thread, time_ns - 1);
-    uint32_t before = walk_mask(&walk);
+    struct timeline_walk walk = walk_from(activity, thread, time_ns - 1);
+    uint32_t before = walk.mask;
 
-    walk_to(&walk, time_ns);
-    return ((before | walk_mask(&walk)) & mask) != 0;
+    timeline_walk_to(&walk, time_ns);
+    return ((before | walk.mask) & mask) != 0;
 }

@@ -54,6 +54,8 @@ enum {
     LEDGER_DATA_COPY = KERNEL_CLASS_COUNT, /* a copy to the device launched inside data loading */
     LEDGER_CLASS_COUNT,
 };
+_Static_assert((int)LEDGER_CLASS_COUNT <= (int)TIMELINE_CLASSES_MAX,
+               "a timeline has room for all classes");
 
 /* All classes of computing kernels, as a mask of bits of ledger.timeline. */
 uint32_t ledger_compute_mask(void);

@@ -392,10 +392,10 @@ static size_t walk_step(struct digest_maker *maker, uint32_t step, bool is_count
 
     if (at == SIZE_MAX)
         at = 0;
-    for (; at + 1 < timeline->count && timeline->changes[at].start_ns < window->end_ns; at++) {
-        int64_t start_ns = timeline->changes[at].start_ns;
-        int64_t end_ns = timeline->changes[at + 1].start_ns;
-        uint32_t mask = timeline->changes[at].mask;
+    for (; at + 1 < timeline->count && timeline_start_ns(timeline, at) < window->end_ns; at++) {
+        int64_t start_ns = timeline_start_ns(timeline, at);
+        int64_t end_ns = timeline_start_ns(timeline, at + 1);
+        uint32_t mask = timeline_mask(timeline, at);
 
         /* Exposed is where communication is the first class open, as the ledger's account has
          * it. */

@@ -37,7 +37,7 @@ void sum_samples_in_steps(const struct ledger *ledger, const struct series *seri
         if (at == SIZE_MAX)
             continue;
         change = at;
-        if (ledger->timeline.changes[at].mask != 0)
+        if (timeline_mask(&ledger->timeline, at) != 0)
             add_sample(busy, sample->value);
     }
 }

@@ -84,45 +84,32 @@ static void efficiency_add_interval(struct step_efficiency *step, uint32_t mask,
         step->unknown_ns += ns;
 }
 
-static int64_t next_change_ns(const struct class_timeline *timeline, size_t at)
-{
-    size_t next = at == SIZE_MAX ? 0 : at + 1;
-
-    return next < timeline->count ? timeline->changes[next].start_ns : INT64_MAX;
-}
-
 /* Walks over both timelines at once. `cursors`: where the last step ended. */
 static void efficiency_walk_step(struct pricing *pricing, uint32_t index, size_t cursors[2])
 {
     const struct ledger *ledger = pricing->efficiency->ledger;
-    const struct class_timeline *timelines[2] = {&ledger->timeline, &pricing->beside};
     const struct step_window *window = &ledger->steps[index].window;
     int64_t time_ns = window->start_ns;
-    size_t at[2];
+    struct timeline_walk walks[2] = {
+        timeline_walk_from(&ledger->timeline, time_ns, cursors[0]),
+        timeline_walk_from(&pricing->beside, time_ns, cursors[1]),
+    };
 
-    for (int i = 0; i < 2; i++)
-        at[i] = class_timeline_at(timelines[i], time_ns, cursors[i]);
     while (time_ns < window->end_ns) {
         /* The next moment at which either timeline changes: until then both masks stand as
          * they are. */
         int64_t until_ns = window->end_ns;
-        uint32_t masks[2];
 
-        for (int i = 0; i < 2; i++) {
-            int64_t change_ns = next_change_ns(timelines[i], at[i]);
-
-            masks[i] = at[i] == SIZE_MAX ? 0 : timelines[i]->changes[at[i]].mask;
-            until_ns = change_ns < until_ns ? change_ns : until_ns;
-        }
-        efficiency_add_interval(&pricing->efficiency->steps[index], masks[0], masks[1],
+        for (int i = 0; i < 2; i++)
+            until_ns = walks[i].next_ns < until_ns ? walks[i].next_ns : until_ns;
+        efficiency_add_interval(&pricing->efficiency->steps[index], walks[0].mask, walks[1].mask,
                                 until_ns - time_ns);
         time_ns = until_ns;
         for (int i = 0; i < 2; i++)
-            if (next_change_ns(timelines[i], at[i]) <= time_ns)
-                at[i] = at[i] == SIZE_MAX ? 0 : at[i] + 1;
+            timeline_walk_to(&walks[i], time_ns);
     }
     for (int i = 0; i < 2; i++)
-        cursors[i] = at[i] == SIZE_MAX ? 0 : at[i];
+        cursors[i] = timeline_walk_cursor(&walks[i]);
 }
 
 static void efficiency_add_flops(struct flop_parts *to, const struct flop_parts *from)

@@ -167,11 +167,11 @@ static bool find_blamed_range(const struct advice_case *advice, uint32_t call, i
 
     range_ns[0] = event->start_ns;
     range_ns[1] = event_end_ns(event);
-    if (at != SIZE_MAX && !timeline->changes[at].mask &&
-        timeline->changes[at].start_ns >= event->start_ns) {
+    if (at != SIZE_MAX && !timeline_mask(timeline, at) &&
+        timeline_start_ns(timeline, at) >= event->start_ns) {
         if (!does_work_itself(trace_text(advice->trace, event->name)))
-            range_ns[0] = timeline->changes[at].start_ns;
-        range_ns[1] = at + 1 < timeline->count ? timeline->changes[at + 1].start_ns : INT64_MAX;
+            range_ns[0] = timeline_start_ns(timeline, at);
+        range_ns[1] = timeline_next_ns(timeline, at);
     }
     return cut_at_loading(advice, call, range_ns);
 }

@@ -47,16 +47,16 @@ static struct overlap_times measure_step(const struct ledger *ledger,
     if (i == SIZE_MAX)
         i = 0;
     *cursor = i;
-    for (; i + 1 < timeline->count && timeline->changes[i].start_ns < window->end_ns; i++) {
-        int64_t start_ns = timeline->changes[i].start_ns,
-                end_ns = timeline->changes[i + 1].start_ns;
+    for (; i + 1 < timeline->count && timeline_start_ns(timeline, i) < window->end_ns; i++) {
+        int64_t start_ns = timeline_start_ns(timeline, i),
+                end_ns = timeline_start_ns(timeline, i + 1);
 
         if (start_ns < window->start_ns)
             start_ns = window->start_ns;
         if (end_ns > window->end_ns)
             end_ns = window->end_ns;
         if (end_ns > start_ns)
-            overlap_add_interval(&times, timeline->changes[i].mask, end_ns - start_ns);
+            overlap_add_interval(&times, timeline_mask(timeline, i), end_ns - start_ns);
     }
     return times;
 }

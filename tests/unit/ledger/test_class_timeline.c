@@ -11,6 +11,10 @@
 
 enum { SPAN = 200, EVENTS = 40, CLASSES = 5 };
 
+/* The times of a long timeline, and of one from the first moment that there is to the last, need
+ * more room than beside a mask. */
+static const int64_t units_ns[] = {1, INT64_C(40) << 30, INT64_MAX / (SPAN + 20)};
+
 struct test_event {
     int64_t start_ns;
     int64_t end_ns;
@@ -30,7 +34,7 @@ static uint32_t mask_at(const struct class_timeline *timeline, int64_t time_ns, 
 {
     size_t at = class_timeline_at(timeline, time_ns, hint);
 
-    return at == SIZE_MAX ? 0 : timeline->changes[at].mask;
+    return timeline_mask_at(timeline, at);
 }
 
 static uint32_t mask_by_hand(const struct test_event *events, int64_t time_ns)
@@ -51,11 +55,12 @@ static void random_events_give_the_masks_counted_by_hand(void **state)
     for (unsigned round = 0; round < 300; round++) {
         struct test_event events[EVENTS];
         struct class_timeline timeline = {0};
+        int64_t unit_ns = units_ns[round % 3];
         size_t hint = 0;
 
         for (unsigned i = 0; i < EVENTS; i++) {
-            events[i].start_ns = rand() % SPAN;
-            events[i].end_ns = events[i].start_ns + rand() % 12;
+            events[i].start_ns = rand() % SPAN * unit_ns;
+            events[i].end_ns = events[i].start_ns + rand() % 12 * unit_ns;
             events[i].class = (unsigned)rand() % CLASSES;
         }
         qsort(events, EVENTS, sizeof(events[0]), compare_starts);
@@ -63,14 +68,17 @@ static void random_events_give_the_masks_counted_by_hand(void **state)
             class_timeline_add(&timeline, events[i].class, events[i].start_ns, events[i].end_ns);
         class_timeline_finish(&timeline);
         for (int64_t time_ns = -2; time_ns < SPAN + 20; time_ns++) {
-            assert_int_equal(mask_at(&timeline, time_ns, hint), mask_by_hand(events, time_ns));
+            assert_int_equal(mask_at(&timeline, time_ns * unit_ns, hint),
+                             mask_by_hand(events, time_ns * unit_ns));
             hint = (size_t)rand() % (timeline.count + 1);
         }
         for (size_t i = 1; i < timeline.count; i++) {
-            assert_true(timeline.changes[i - 1].start_ns < timeline.changes[i].start_ns);
-            assert_int_not_equal(timeline.changes[i - 1].mask, timeline.changes[i].mask);
+            assert_true(timeline_start_ns(&timeline, i - 1) < timeline_start_ns(&timeline, i));
+            assert_int_equal(timeline_next_ns(&timeline, i - 1), timeline_start_ns(&timeline, i));
+            assert_int_not_equal(timeline_mask(&timeline, i - 1), timeline_mask(&timeline, i));
         }
-        assert_int_equal(timeline.changes[timeline.count - 1].mask, 0);
+        assert_int_equal(timeline_mask(&timeline, timeline.count - 1), 0);
+        assert_int_equal(timeline.masks != NULL, unit_ns > 1);
         class_timeline_clear(&timeline);
     }
 }

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { SPAN = 120, EVENTS = 12, CLASSES = 4 };
+enum { SPAN = 400, EVENTS = 40, CLASSES = 4 };
 
 static void any_stretch_is_as_counted_by_hand(void **state)
 {
