@@ -479,7 +479,7 @@ static void steps_path_take_part(void *context, const struct host_part *part)
         const struct trace_task *task = &path->graph->tasks[path->pieces.pieces[part->piece].task];
 
         *piece = (struct split_piece){
-            .index = part->piece, .track = task->whose, .task_kind = task->kind};
+            .index = part->piece, .track = trace_task_track(task), .task_kind = task->kind};
     }
     attribution.kind = kind_of_part(piece, part->class);
     attribution.track = piece->track;

@@ -91,7 +91,7 @@ void mark_captured_tasks(struct graph_building *building)
 static void place_host_task(struct graph_building *building, uint32_t task, uint32_t track,
                             int64_t end_ns)
 {
-    building->out->tasks[task].whose = track;
+    building->out->tasks[task].whose = track & TRACE_TASK_WHOSE_MAX;
     building->out->tasks[task].end_ns = end_ns - building->range_ns[0];
 }
 
@@ -281,13 +281,13 @@ static uint32_t cut_of_call(const struct graph_building *building, uint32_t call
     size_t count = building->cuts.count;
 
     for (size_t i = last; i < count && i < last + LOOKED_AT; i++)
-        if (cuts[i].host_event == call)
+        if (is_cut_at_call(&cuts[i], call))
             return (uint32_t)i;
     for (size_t i = LOWER_BOUND(k, 0, count,
                                 cuts[k].track != event->track ? cuts[k].track < event->track
                                                               : cuts[k].start_ns < event->start_ns);
          i < count && cuts[i].track == event->track && cuts[i].start_ns == event->start_ns; i++)
-        if (cuts[i].host_event == call)
+        if (is_cut_at_call(&cuts[i], call))
             return (uint32_t)i;
     return NO_EVENT;
 }
@@ -318,7 +318,8 @@ static void begin_building(struct graph_building *building)
     building->out->task_of_event = no_events(trace->device_count);
     building->place = no_events(trace->device_count);
     building->cut_of_event = no_events(trace->device_count);
-    building->needs = large_array_new((trace->device_count + (size_t)1) * sizeof *building->needs);
+    building->first_edge =
+        large_array_new((trace->device_count + (size_t)1) * sizeof *building->first_edge);
     host_activity_init(&building->activity, trace);
     for (uint32_t i = 0; i < ledger->step_count; i++)
         if (ledger->steps[i].window.name)
@@ -341,7 +342,7 @@ static void end_building(struct graph_building *building)
     free(building->streams);
     free(building->is_chosen);
     large_array_free(building->place);
-    large_array_free(building->needs);
+    large_array_free(building->first_edge);
     large_array_free(building->cut_of_event);
     large_array_free(building->task_of_cut);
     large_array_free(building->delay_of_cut);

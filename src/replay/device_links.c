@@ -84,7 +84,7 @@ void add_device_tasks(struct graph_building *building)
             continue;
         task = add_task(building, TASK_DEVICE, trace->device[i].duration_ns);
         out->task_of_event[i] = task;
-        out->tasks[task].whose = i;
+        out->tasks[task].whose = i & TRACE_TASK_WHOSE_MAX;
         if (building->is_recomputed && trace_operator_of(trace, i) != NO_EVENT &&
             building->is_recomputed[trace_operator_of(trace, i)])
             trace_task_set(&out->recompute_ns, task, trace->device[i].duration_ns);
@@ -187,6 +187,17 @@ static uint32_t what_held_up(struct graph_building *building, uint32_t event, in
     return add_room(building, other, device[event].start_ns);
 }
 
+/* Side by side among the edges, so that add_room finds them. */
+static void need_all(struct graph_building *building, uint32_t event, const uint32_t needs[3])
+{
+    struct trace_graph *out = building->out;
+
+    building->first_edge[event] = (uint32_t)out->graph.edge_count;
+    for (size_t i = 0; i < 3; i++)
+        if (needs[i] != NO_EVENT)
+            task_graph_need(&out->graph, out->task_of_event[event], needs[i]);
+}
+
 /* What one piece of work waits for, and how long after it starts.
  *
  * Work starts when the work before it on its stream has ended and its launch has reached the
@@ -200,40 +211,40 @@ static void link_device_task(struct graph_building *building, uint32_t event,
 {
     const struct trace *trace = building->trace;
     const struct event *device = trace->device;
-    struct work_needs *needs = &building->needs[event];
-    uint32_t task = building->out->task_of_event[event], before = event_before(building, event);
+    struct trace_graph *out = building->out;
+    uint32_t task = out->task_of_event[event], before = event_before(building, event);
     uint32_t launch = trace->launch[event], cut = building->cut_of_event[event];
+    uint32_t needs[] = {NO_EVENT, NO_EVENT, NO_EVENT}; /* on its stream, its launch, another */
     int64_t start_ns = device[event].start_ns, delay_ns = building->gap_ns, free_ns = INT64_MIN;
     int64_t arrived_ns = INT64_MIN;
     bool is_first_of_cut = cut != NO_EVENT && building->delay_of_cut[cut] == NO_EVENT;
 
-    *needs = (struct work_needs){NO_EVENT, NO_EVENT, NO_EVENT};
     if (before == NO_EVENT && cut == NO_EVENT) {
-        trace_task_set(&building->out->floors_ns, task, start_ns - building->range_ns[0]);
+        need_all(building, event, needs);
+        trace_task_set(&out->floors_ns, task, start_ns - building->range_ns[0]);
         return;
     }
     if (before != NO_EVENT) {
-        needs->before = building->out->task_of_event[before];
+        needs[0] = out->task_of_event[before];
         free_ns = event_end_ns(&device[before]);
     }
     if (cut != NO_EVENT) {
-        needs->launch = launch_delay(building, cut, event);
-        arrived_ns = building->cuts.cuts[cut].start_ns + building->gap_ns +
-                     building->out->tasks[needs->launch].duration_ns;
+        needs[1] = launch_delay(building, cut, event);
+        arrived_ns =
+            building->cuts.cuts[cut].start_ns + building->gap_ns + out->tasks[needs[1]].duration_ns;
     }
     if (free_ns >= arrived_ns && start_ns - free_ns <= longest_hand_over_ns)
         delay_ns = later_of(start_ns - free_ns, 0);
     else if (start_ns - later_of(free_ns, arrived_ns) > longest_hand_over_ns)
-        needs->other =
+        needs[2] =
             what_held_up(building, event, later_of(free_ns, arrived_ns), last_started, &delay_ns);
     if (is_first_of_cut) /* its own delay is a part of the way from the call */
-        building->out->tasks[needs->launch].duration_ns = later_of(
-            building->out->tasks[needs->launch].duration_ns + building->gap_ns - delay_ns, 0);
-    need_all(building, task, needs);
+        out->tasks[needs[1]].duration_ns =
+            later_of(out->tasks[needs[1]].duration_ns + building->gap_ns - delay_ns, 0);
+    need_all(building, event, needs);
     if (cut == NO_EVENT && launch != NO_EVENT)
-        trace_task_set(&building->out->floors_ns, task,
-                       start_ns - building->range_ns[0] - delay_ns);
-    building->out->tasks[task].delay_ns = delay_ns;
+        trace_task_set(&out->floors_ns, task, start_ns - building->range_ns[0] - delay_ns);
+    out->tasks[task].delay_ns = delay_ns;
 }
 
 /* In order of start, so last_started[] holds what each stream began before the event that is

@@ -149,7 +149,6 @@ static void host_cuts_add_calls(struct host_cuts *cuts, struct host_activity *ac
                                             .end_ns = event_end_ns(event),
                                             .track = event->track,
                                             .host_event = i,
-                                            .partner = NO_EVENT,
                                             .kind = is_launch[i] ? CUT_LAUNCH : CUT_SYNC});
     }
 }
@@ -253,14 +252,12 @@ static void add_hand_over(struct host_cuts *cuts, const struct busy_threads *bus
         return;
     add_cut(cuts, (struct host_cut){.start_ns = last_ns,
                                     .end_ns = last_ns,
-                                    .track = waker,
+                                    .track = waker & EVENT_TRACK_MAX,
                                     .host_event = NO_EVENT,
-                                    .partner = NO_EVENT,
                                     .kind = CUT_HANDS_OVER});
     add_cut(cuts, (struct host_cut){.start_ns = silence_ns[1],
                                     .idle_since_ns = silence_ns[0],
-                                    .track = busy->threads[woken].track,
-                                    .host_event = NO_EVENT,
+                                    .track = busy->threads[woken].track & EVENT_TRACK_MAX,
                                     .partner = waker,
                                     .kind = CUT_TAKES_OVER});
 }
@@ -319,9 +316,8 @@ static void host_cuts_add_end(struct host_cuts *cuts, const struct ledger *ledge
     if (last->track != NO_EVENT)
         add_cut(cuts, (struct host_cut){.start_ns = last->end_ns,
                                         .end_ns = last->end_ns,
-                                        .track = last->track,
+                                        .track = last->track & EVENT_TRACK_MAX,
                                         .host_event = NO_EVENT,
-                                        .partner = NO_EVENT,
                                         .kind = CUT_END});
 }
 
@@ -361,7 +357,7 @@ uint32_t add_task(struct graph_building *building, enum trace_task_kind kind, in
 
     LARGE_ARRAY_RESERVE(out->tasks, task + (size_t)1);
     out->tasks[task] = (struct trace_task){
-        .duration_ns = later_of(duration_ns, 0), .whose = NO_EVENT, .kind = (uint8_t)kind};
+        .duration_ns = later_of(duration_ns, 0), .kind = kind & 7, .whose = TRACE_TASK_WHOSE_MAX};
     return task;
 }
 
@@ -386,15 +382,6 @@ int64_t launch_start_ns(const struct trace *trace, uint32_t event)
     return launch == NO_EVENT ? trace->device[event].start_ns : trace->host[launch].start_ns;
 }
 
-void need_all(struct graph_building *building, uint32_t task, const struct work_needs *needs)
-{
-    const uint32_t all[] = {needs->before, needs->launch, needs->other};
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i] != NO_EVENT)
-            task_graph_need(&building->out->graph, task, all[i]);
-}
-
 /* A kernel that fills the device until another starts, seen from the other: a task that starts
  * with the kernel, needs what it needs, and lasts until room was made. The kernel's own task
  * goes on to its end. */
@@ -405,10 +392,12 @@ uint32_t add_room(struct graph_building *building, uint32_t running, int64_t unt
     struct trace_graph *out = building->out;
     uint32_t task = out->task_of_event[running];
 
-    out->tasks[room].whose = running;
+    out->tasks[room].whose = running & TRACE_TASK_WHOSE_MAX;
     trace_task_set(&out->recompute_ns, room, trace_task_time(out->recompute_ns, task));
     out->tasks[room].delay_ns = out->tasks[task].delay_ns;
     trace_task_set(&out->floors_ns, room, trace_task_time(out->floors_ns, task));
-    need_all(building, room, &building->needs[running]);
+    for (size_t i = building->first_edge[running];
+         i < out->graph.edge_count && out->graph.edges[i].after == task; i++)
+        task_graph_need(&out->graph, room, out->graph.edges[i].before);
     return room;
 }

@@ -47,11 +47,18 @@ struct host_cut {
         int64_t end_ns;        /* of all but TAKES_OVER */
         int64_t idle_since_ns; /* TAKES_OVER: when the thread fell silent */
     };
-    uint32_t track;
-    uint32_t host_event; /* index in trace->host, NO_EVENT for moments */
-    uint32_t partner;    /* TAKES_OVER: index of the HANDS_OVER */
-    uint8_t kind;        /* enum cut_kind */
+    union {
+        uint32_t host_event; /* LAUNCH, SYNC: index in trace->host */
+        uint32_t partner;    /* TAKES_OVER: index of the HANDS_OVER */
+    };
+    uint32_t track : 24;
+    uint32_t kind : 8; /* enum cut_kind */
 };
+
+static inline bool is_cut_at_call(const struct host_cut *cut, uint32_t call)
+{
+    return cut->kind <= CUT_SYNC && cut->host_event == call;
+}
 
 static inline int64_t host_cut_end_ns(const struct host_cut *cut)
 {
@@ -81,13 +88,6 @@ struct graph_stream {
     uint32_t count;
 };
 
-/* The tasks that one piece of work waits for; NO_EVENT: none. */
-struct work_needs {
-    uint32_t before; /* on its stream */
-    uint32_t launch;
-    uint32_t other; /* on another stream */
-};
-
 struct graph_building {
     struct trace_graph *out;
     const struct trace *trace;
@@ -99,7 +99,7 @@ struct graph_building {
     uint8_t *is_chosen;           /* [device_count] */
     uint32_t *task_of_event;      /* [device_count] */
     uint32_t *place;              /* [device_count]: in its stream */
-    struct work_needs *needs;     /* [device_count]: what each waits for */
+    uint32_t *first_edge;         /* [device_count]: those of what each waits for follow it */
     struct graph_stream *streams; /* by track */
     uint32_t *cut_of_event;       /* [device_count]: its launch, of chosen work; else NO_EVENT */
     uint32_t *task_of_cut;        /* [cuts]: the task that ends where the cut ends */
@@ -134,9 +134,6 @@ void add_device_tasks(struct graph_building *building);
 /* What each piece of work waits for, and how long after it starts. To be called once the threads'
  * tasks are there. */
 void link_device_tasks(struct graph_building *building);
-
-/* `task` waits for each of them. */
-void need_all(struct graph_building *building, uint32_t task, const struct work_needs *needs);
 
 /* The task that starts with `running` and ends at `until_ns`, as long as that runs as recorded: it
  * gets shorter as that does. Behind link_device_tasks. */

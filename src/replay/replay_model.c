@@ -48,6 +48,7 @@ struct replayed_part choose_replayed_part(const struct trace *trace, const struc
         count = count * work_max / work;
         part.is_too_large = work / ledger->step_count > REPLAYED_STEP_MAX;
     }
+    part.is_too_large |= trace->device_count > TRACE_TASK_WHOSE_MAX;
     part.is_all = count == ledger->step_count || (ledger->step_count == 1 && !part.is_too_large);
     if (part.is_all)
         return part;

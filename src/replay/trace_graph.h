@@ -32,18 +32,20 @@ enum trace_task_kind {
 };
 enum { TRACE_TASK_KINDS = TASK_ROOM + 1 };
 
-/* There are some for each launch: no field more than all of them need. */
-struct trace_task {
+/* There are some for each launch: no field more than all of them need, in 20 bytes. */
+struct __attribute__((packed, aligned(4))) trace_task {
     int64_t duration_ns;
     union {
         int64_t end_ns;   /* HOST, CALL, SYNC: recorded, from the start of the range */
         int64_t delay_ns; /* DEVICE, ROOM: from the end of what it waits for to its start */
     };
-    uint32_t whose;   /* see trace_task_event and trace_task_track */
-    uint8_t kind;     /* enum trace_task_kind */
-    bool is_captured; /* HOST, CALL: between two launches that a CUDA graph would make one, or the
-                         latter of them */
+    uint32_t kind : 3;        /* enum trace_task_kind */
+    uint32_t is_captured : 1; /* HOST, CALL: between two launches that a CUDA graph would make one,
+                                 or the latter of them */
+    uint32_t whose : 28;      /* see trace_task_event and trace_task_track */
 };
+_Static_assert(sizeof(struct trace_task) == 20, "a task has no padding");
+#define TRACE_TASK_WHOSE_MAX UINT32_C(0xfffffff) /* is nobody's */
 
 /* DEVICE, ROOM: index in trace->device. Others: NO_EVENT. */
 static inline uint32_t trace_task_event(const struct trace_task *task)
@@ -54,7 +56,7 @@ static inline uint32_t trace_task_event(const struct trace_task *task)
 /* HOST, CALL, SYNC: the thread; NO_EVENT: from one thread to another. Others: NO_EVENT. */
 static inline uint32_t trace_task_track(const struct trace_task *task)
 {
-    return task->kind <= TASK_SYNC ? task->whose : NO_EVENT;
+    return task->kind <= TASK_SYNC && task->whose != TRACE_TASK_WHOSE_MAX ? task->whose : NO_EVENT;
 }
 
 /* Of a list of a graph that is made. */
