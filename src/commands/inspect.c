@@ -38,7 +38,9 @@ static bool describe(struct results *results, const struct trace *trace, const v
                             ? results_format(results, "rank %lld", (long long)trace->facts.rank)
                             : path;
     struct rank_results *rank = results_add_rank(results, label, path, trace->facts.rank);
-    struct recorded_time time = recorded_time_of(trace);
+    struct track_sum *made = trace->sums ? NULL : sums_of_tracks(trace);
+    const struct track_sum *sums = trace->sums ? trace->sums : made;
+    struct recorded_time time = recorded_time_of(sums, trace->track_count);
 
     (void)error;
     rank_add_section(results, rank, describe_file(results, trace, time));
@@ -47,9 +49,10 @@ static bool describe(struct results *results, const struct trace *trace, const v
     if (trace->device_list_count > 0)
         rank_add_section(results, rank, describe_devices(results, trace));
     if (time.end_ns >= time.start_ns) {
-        rank_add_section(results, rank, describe_tracks(results, trace, time, top));
-        rank_add_section(results, rank, describe_gaps(results, trace, time, top));
+        rank_add_section(results, rank, describe_tracks(results, trace, sums, time, top));
+        rank_add_section(results, rank, describe_gaps(results, trace, sums, time, top));
     }
+    track_sums_free(made, trace->track_count);
     return true;
 }
 

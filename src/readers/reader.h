@@ -23,7 +23,8 @@ struct read_options {
     uint32_t part_count;       /* how many it holds; 0: not counted */
     bool keeps_memory;         /* fill trace->memory, which most questions do not need */
     bool skips_details;        /* what few questions do not need: trace->details may stay empty, and
-                                  trace_operator_of may know none */
+                                  trace_operator_of may know none; or trace->sums may stand for all
+                                  events */
 };
 
 struct reader {

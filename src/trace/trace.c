@@ -3,6 +3,7 @@
 
 #include "base/core/array.h"
 #include "base/core/large_array.h"
+#include "trace/event_sums.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -138,6 +139,7 @@ void trace_clear(struct trace *trace)
     large_array_free(trace->launch_operator);
     large_array_free(trace->device_notes);
     wide_ids_clear(&trace->wide_ids);
+    track_sums_free(trace->sums, trace->track_count);
     free(trace->tracks);
     free(trace->details);
     free(trace->devices);

@@ -125,7 +125,6 @@ struct track {
     /* host threads: their events are trace.host[first_event .. first_event + event_count) */
     uint32_t first_event;
     uint32_t event_count;
-    int64_t joined_events; /* more of the track, which are in the times of those that are there */
 };
 
 /* Who says what a device is. */
@@ -197,6 +196,11 @@ struct trace {
     /* Other device events (annotations, syncs), sorted as `device`. */
     struct event *device_notes;
     uint32_t device_note_count;
+
+    /* [track_count], where a reader was asked for sums alone, and the trace has no event; else
+     * NULL.
+     */
+    struct track_sum *sums;
 
     struct wide_ids wide_ids;
     struct track *tracks;

@@ -183,8 +183,6 @@ uint32_t trace_builder_track(struct trace_builder *builder, const struct track_k
     index_table_add(&builder->track_index, hash, builder->track_count);
     ARRAY_ROOM(builder->track_host_events, builder->track_count);
     builder->track_host_events[builder->track_count] = 0;
-    ARRAY_ROOM(builder->joined, builder->track_count);
-    builder->joined[builder->track_count] = (struct joined_events){.count = 0};
     ARRAY_ADD(builder->tracks, builder->track_count, *key);
     return builder->track_count - 1;
 }
@@ -288,62 +286,14 @@ void trace_builder_add_slowly(struct trace_builder *builder, struct event_store 
     *store->next++ = event_with_ids(found, correlation, external_id);
 }
 
-/* Two that touch are one: a union of times is the same in whatever order it is made. */
-static bool join_times(struct found_event *open, const struct found_event *event)
-{
-    int64_t start_ns = event->start_ns < open->start_ns ? event->start_ns : open->start_ns;
-    int64_t end_ns = event->start_ns + event->duration_ns;
-    int64_t open_end_ns = open->start_ns + open->duration_ns;
-    int64_t duration_ns;
-
-    if (event->start_ns > open_end_ns || open->start_ns > end_ns ||
-        __builtin_sub_overflow(end_ns > open_end_ns ? end_ns : open_end_ns, start_ns, &duration_ns))
-        return false;
-    open->start_ns = start_ns;
-    open->duration_ns = duration_ns;
-    return true;
-}
-
-static void keep_open(struct trace_builder *builder, struct joined_events *joined)
-{
-    if (joined->has_open)
-        trace_builder_keep(builder, &joined->open);
-    joined->has_open = false;
-}
-
-/* False where the event is one of those that are kept apart. */
-static bool join_event(struct trace_builder *builder, const struct found_event *event)
-{
-    struct joined_events *joined = &builder->joined[event->track];
-
-    if (event->kind == EVENT_RUNTIME_CALL ||
-        event_kind_is_device_work((enum event_kind)event->kind))
-        return false;
-    if (joined->has_open && join_times(&joined->open, event)) {
-        joined->count++;
-        return true;
-    }
-    keep_open(builder, joined);
-    joined->open = *event;
-    joined->has_open = true;
-    return true;
-}
-
 void trace_builder_add(struct trace_builder *builder, const struct found_event *event)
 {
-    if (!builder->joins_events || !join_event(builder, event))
+    if (builder->sums_events)
+        event_sums_add(&builder->sums, event,
+                       event->kind == EVENT_MEMCPY &&
+                           name_is_page_move(string_pool_text(&builder->strings, event->name)));
+    else
         trace_builder_keep(builder, event);
-}
-
-void trace_builder_add_joined(struct trace_builder *builder, uint32_t track, int64_t count)
-{
-    builder->joined[track].count += count;
-}
-
-void trace_builder_end_joining(struct trace_builder *builder)
-{
-    for (uint32_t i = 0; i < builder->track_count; i++)
-        keep_open(builder, &builder->joined[i]);
 }
 
 void trace_builder_add_half(struct trace_builder *builder, const struct half_event *half)
@@ -512,7 +462,7 @@ void trace_builder_clear(struct trace_builder *builder)
     free(builder->tracks);
     index_table_clear(&builder->track_index);
     free(builder->track_host_events);
-    free(builder->joined);
+    event_sums_clear(&builder->sums);
     free(builder->details);
     index_table_clear(&builder->detail_index);
     free(builder->names);

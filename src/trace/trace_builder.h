@@ -8,6 +8,7 @@
 #include "base/core/saturated.h"
 #include "base/core/string_pool.h"
 #include "trace/event.h"
+#include "trace/event_sums.h"
 #include "trace/memory_snapshot.h"
 #include "trace/trace.h"
 
@@ -70,13 +71,6 @@ struct given_name {
     bool is_thread; /* else of the whole process, and `thread` says nothing */
 };
 
-/* Events of a track that became one, where builders join them. */
-struct joined_events {
-    struct found_event open; /* the one that the next may be joined to; not yet in a store */
-    bool has_open;
-    int64_t count; /* of those that were joined to another */
-};
-
 /* A zeroed builder is empty. */
 struct trace_builder {
     struct string_pool strings;
@@ -92,7 +86,7 @@ struct trace_builder {
     uint64_t hash_secret;           /* of both indexes; 0 until the first is kept */
     struct index_table track_index; /* of tracks */
     uint32_t *track_host_events;    /* how many of `host` are on each track */
-    struct joined_events *joined;   /* of each track */
+    struct event_sums sums;         /* instead of events, where these are summed */
 
     struct event_detail *details; /* [0] is "no details", once there is one */
     uint32_t detail_count;
@@ -111,8 +105,7 @@ struct trace_builder {
     struct read_account read;
     uint32_t last_category; /* index in read.categories of the event before */
     bool skips_operators;   /* nobody asks which operator launched what */
-    bool joins_events;      /* nor what events are but calls and work of devices: others that touch
-                               on a track become one, whose time is that of all of them */
+    bool sums_events;       /* nor for events: none is kept, the trace has sums of them */
 };
 
 void trace_builder_init(struct trace_builder *builder);
@@ -137,13 +130,6 @@ void trace_builder_share_block(struct trace_builder *builder, struct wide_ids *w
 /* `event->kind` decides where it goes; its ids are those of this builder. */
 void trace_builder_add(struct trace_builder *builder, const struct found_event *found);
 
-/* As trace_builder_add of `count` events of the track, where events are joined and one of the same
- * time is added beside them. */
-void trace_builder_add_joined(struct trace_builder *builder, uint32_t track, int64_t count);
-
-/* The last events of all tracks go to where all are. */
-void trace_builder_end_joining(struct trace_builder *builder);
-
 /* With ids that are wide, or where there is no room. */
 void trace_builder_add_slowly(struct trace_builder *builder, struct event_store *store,
                               const struct found_event *found);
@@ -158,7 +144,7 @@ static inline struct event_store *trace_builder_store(struct trace_builder *buil
     return event_kind_is_device_work(kind) ? &builder->device : &builder->notes;
 }
 
-/* As trace_builder_add where events are not joined, for the reader that adds the most: what it
+/* As trace_builder_add where events are not summed, for the reader that adds the most: what it
  * found need not be in memory. */
 static inline void trace_builder_keep(struct trace_builder *builder,
                                       const struct found_event *found)

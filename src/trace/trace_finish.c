@@ -52,7 +52,6 @@ static void map_tracks(struct trace_builder *to, const struct trace_builder *fro
         key.thread = maps->strings[key.thread];
         maps->tracks[i] = trace_builder_track(to, &key);
         to->track_host_events[maps->tracks[i]] += from->track_host_events[i];
-        to->joined[maps->tracks[i]].count += from->joined[i].count;
     }
 }
 
@@ -220,7 +219,6 @@ static void merge_builders(struct finish *finish)
         maps->strings = new_map((uint32_t)from->strings.count);
         maps->tracks = new_map(from->track_count);
         maps->details = new_map(from->detail_count);
-        trace_builder_end_joining(from);
         if (i == 0)
             continue;
         map_strings(&first->strings, &from->strings, maps->strings);
@@ -233,7 +231,6 @@ static void merge_builders(struct finish *finish)
         read_account_add(&first->read, &from->read, maps->strings);
     }
     half_events_match(first);
-    trace_builder_end_joining(first);
 }
 
 /* ---- tracks in an order of their own
@@ -279,6 +276,21 @@ static int trace_finish_compare_tracks(const void *a, const void *b, void *argum
     return order;
 }
 
+/* Sums are made by one reading thread. */
+static void move_sums(struct trace *trace, struct trace_builder *only, const uint32_t *order)
+{
+    struct event_sums *sums = &only->sums;
+
+    trace->sums = require_memory(calloc((size_t)trace->track_count + 1, sizeof *trace->sums));
+    for (uint32_t i = 0; i < trace->track_count; i++) {
+        if (order[i] >= sums->track_room)
+            continue;
+        time_set_complete(&sums->tracks[order[i]].times);
+        trace->sums[i] = sums->tracks[order[i]];
+        sums->tracks[order[i]] = (struct track_sum){0};
+    }
+}
+
 /* Makes trace->tracks, sorted; the maps then lead to it. By what they are, not by when they
  * appeared: equal recordings have equal tracks, whatever the order of the file. First events are
  * known from counts, so host events can be placed in one pass. */
@@ -308,11 +320,12 @@ static void order_tracks(struct finish *finish)
             .stream = key->stream,
             .first_event = first_event,
             .event_count = first->track_host_events[order[i]],
-            .joined_events = first->joined[order[i]].count,
         };
         first_event += trace->tracks[i].event_count;
     }
     trace->host_count = first_event;
+    if (first->sums_events)
+        move_sums(trace, first, order);
     for (unsigned b = 1; b < finish->count; b++) {
         for (uint32_t i = 0; i < finish->builders[b].track_count; i++)
             finish->maps[b].tracks[i] = place[finish->maps[b].tracks[i]];
@@ -570,6 +583,8 @@ static void list_devices(struct trace *trace, struct trace_builder *first)
     sort_devices(trace);
     for (uint32_t i = 0; i < trace->device_count; i++)
         events[trace->device[i].track]++;
+    for (uint32_t i = 0; trace->sums && i < trace->track_count; i++)
+        events[i] = trace->sums[i].device_events;
     for (uint32_t i = 0; i < trace->track_count; i++) {
         if (events[i])
             trace_finish_find_device(trace, known, trace->tracks[i].device)->event_count +=
@@ -642,7 +657,10 @@ void trace_finish(struct trace *trace, struct trace_builder *builders, unsigned 
     trace->device_notes = trace_finish_gather(&finish, true, &trace->device_note_count);
     list_devices(trace, &builders[0]);
     run_side_by_side(threads, trace->track_count + 2, sort_piece, trace);
-    trace_link(trace, threads, !builders[0].skips_operators);
+    if (builders[0].sums_events)
+        event_sums_link(&builders[0].sums, &trace->read);
+    else
+        trace_link(trace, threads, !builders[0].skips_operators);
     for (unsigned b = 0; b < count; b++) {
         free(finish.maps[b].strings);
         free(finish.maps[b].tracks);

@@ -148,24 +148,6 @@ static void index_free(struct id_index *index)
     hash_map_clear(&index->by_id);
 }
 
-/* Correlation ids count up: one below the first that was recorded is of a call from before. */
-static bool is_from_before(const struct trace *trace, const struct id_index *calls,
-                           const struct event *event)
-{
-    int64_t number = event_id_number(&trace->wide_ids, event->correlation);
-
-    return number > 0 && number < calls->least_number && calls->least_number != INT64_MAX;
-}
-
-/* Nsight Systems names so what a page fault of unified memory moved: no call launches it. */
-static bool is_page_move(const struct trace *trace, const struct event *event)
-{
-    static const char start[] = "Memcpy Unified ";
-
-    return event->kind == EVENT_MEMCPY &&
-           !strncmp(trace_text(trace, event->name), start, sizeof start - 1);
-}
-
 /* By correlation number. What has none is told apart by why: launched before the recording
  * began, a page that was moved, or lost; each has another remedy. */
 static void link_launches(struct trace *trace)
@@ -180,9 +162,12 @@ static void link_launches(struct trace *trace)
             event->correlation == NO_ID ? NO_EVENT : index_find(&index, event->correlation);
 
         trace->launch[i] = launch;
-        if (launch == NO_EVENT && is_from_before(trace, &index, event))
+        if (launch == NO_EVENT &&
+            is_launched_before(event_id_number(&trace->wide_ids, event->correlation),
+                               index.least_number))
             trace->read.earlier_device_events++;
-        else if (launch == NO_EVENT && is_page_move(trace, event))
+        else if (launch == NO_EVENT && event->kind == EVENT_MEMCPY &&
+                 name_is_page_move(trace_text(trace, event->name)))
             trace->read.page_moves++;
         else if (launch == NO_EVENT)
             trace->read.unlinked_device_events++;

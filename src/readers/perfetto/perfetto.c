@@ -568,7 +568,7 @@ static bool perfetto_read_trace(struct trace *trace, struct input_stream *input,
 
     input->progress = options->progress;
     trace_builder_init(&reading.builder);
-    reading.builder.skips_operators = reading.builder.joins_events = options->skips_details;
+    reading.builder.sums_events = options->skips_details;
     string_pool_add(&reading.builder.strings, "", 0);
     string_pool_add(&reading.state.texts, "", 0);
     reading.store =

@@ -325,6 +325,8 @@ static void read_plane(struct xplane_reading *reading, const struct found_plane 
     struct xplane plane;
 
     xplane_open(&plane, found->message);
+    if (reading->builder.sums_events)
+        xplane_ask(&plane, XPLANE_SUMMED_STATS);
     if (found->is_device) {
         add_device(reading, &plane, found);
         xplane_read_device(reading, &plane, found->device.number, found->has_streams);
@@ -443,7 +445,7 @@ static bool xplane_read_trace(struct trace *trace, struct input_stream *input,
         return false;
     }
     trace_builder_init(&reading.builder);
-    reading.builder.skips_operators = reading.builder.joins_events = options->skips_details;
+    reading.builder.sums_events = options->skips_details;
     string_pool_add(&reading.builder.strings, "", 0);
     find_planes(&found, &reading.file);
     find_profile_start(&reading, &found);

@@ -167,24 +167,6 @@ static uint32_t work_detail(struct xplane_reading *reading, const struct xplane_
     return trace_builder_detail(&reading->builder, &detail);
 }
 
-static bool has_part(struct proto_bytes text, const char *part)
-{
-    return text.length && memmem(text.at, text.length, part, strlen(part)) != NULL;
-}
-
-/* What a stream does: a kernel where nothing says otherwise. Copies and memsets say so by their
- * stats in newer versions, by their names in older ones. */
-static enum event_kind kind_on_stream(const struct xplane_stats *stats, struct proto_bytes name)
-{
-    if (xplane_has(stats, XSTAT_MEMCPY_DETAILS) || proto_text_begins(name, "Memcpy") ||
-        (proto_text_begins(name, "Copy") && has_part(name, "To")))
-        return EVENT_MEMCPY;
-    if (xplane_has(stats, XSTAT_MEMSET_DETAILS) || proto_text_begins(name, "Memset") ||
-        proto_text_begins(name, "FillBuffer"))
-        return EVENT_MEMSET;
-    return EVENT_KERNEL;
-}
-
 /* Copies in the words of other recorders, where theirs are known. */
 static uint32_t copy_name(struct xplane_reading *reading, struct proto_bytes name)
 {
@@ -196,7 +178,7 @@ static uint32_t copy_name(struct xplane_reading *reading, struct proto_bytes nam
     };
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (has_part(name, words[i][0]) || has_part(name, words[i][1]))
+        if (xplane_has_part(name, words[i][0]) || xplane_has_part(name, words[i][1]))
             return string_pool_add(&reading->builder.strings, words[i][2], strlen(words[i][2]));
     }
     return xplane_string(reading, name);
@@ -234,7 +216,7 @@ static const struct xplane_known *stream_work(struct xplane_reading *reading,
     struct proto_bytes name = xplane_short_name(read);
 
     if (!work->is_known) {
-        enum event_kind kind = kind_on_stream(stats, name);
+        enum event_kind kind = xplane_kind_on_stream(stats, name);
 
         work->kind = (uint8_t)kind;
         work->name = kind == EVENT_MEMCPY ? copy_name(reading, name) : xplane_string(reading, name);
@@ -250,14 +232,10 @@ static void add_stream_event(struct xplane_reading *reading, const struct device
                              const struct xplane_event *read, const struct xplane_time *time)
 {
     struct xplane_stats stats;
-    static const struct xplane_known kernel = {.kind = EVENT_KERNEL};
-    const struct xplane_known *work = &kernel;
+    const struct xplane_known *work;
 
     xplane_event_stats(&stats, reading, read);
-    /* of a kernel nobody asks more then */
-    if (!reading->builder.joins_events ||
-        kind_on_stream(&stats, xplane_short_name(read)) != EVENT_KERNEL)
-        work = stream_work(reading, &stats, read);
+    work = stream_work(reading, &stats, read);
     if (reading->is_one_of_several)
         hash_map_set(&reading->launches, (uint64_t)xplane_number(&stats, XSTAT_CORRELATION), 1);
     trace_builder_add(&reading->builder,
@@ -332,7 +310,7 @@ static void add_core_event(struct xplane_reading *reading, const struct device_l
     event.kind = work->kind;
     event.name = work->name;
     event.detail = work->detail;
-    if (event.kind == EVENT_KERNEL && !line->is_async)
+    if (event.kind == EVENT_KERNEL && !line->is_async && !reading->builder.sums_events)
         event.external_id = xplane_add_operator(reading, &op);
     trace_builder_add(&reading->builder, &event);
 }
@@ -417,19 +395,6 @@ static bool holds_next(const struct xplane_event *events, size_t index, size_t c
            next->duration_ps < event->duration_ps;
 }
 
-/* The next event of a line; false at its end. */
-static bool next_event(struct xplane_reading *reading, struct proto_walk *walk,
-                       struct xplane_event *event)
-{
-    struct proto_field field;
-
-    while (xplane_next(reading, walk, &field)) {
-        if (proto_is(&field, 4, PROTO_LENGTH))
-            return xplane_event_read(reading, event, field.bytes) || !field.is_cut;
-    }
-    return false;
-}
-
 /* Those of a core's line: by time, for an event may hold those behind it. Only lines that are
  * not in order are sorted; most are. */
 static void read_core_line(struct xplane_reading *reading, struct device_line *line,
@@ -440,7 +405,7 @@ static void read_core_line(struct xplane_reading *reading, struct device_line *l
     bool is_in_order = true;
     size_t count = 0;
 
-    while (next_event(reading, walk, &event)) {
+    while (xplane_next_event(reading, walk, &event)) {
         is_in_order &= count == 0 || compare_xplane_events(&events[count - 1], &event, NULL) < 0;
         LARGE_ARRAY_ADD(events, count, event);
     }
@@ -464,8 +429,10 @@ static void read_device_line(struct xplane_reading *reading, struct device_line 
     line->track = device_track(reading, &line->line, line->device);
     if (line->is_ops)
         read_core_line(reading, line, &walk);
+    else if (line->is_stream && reading->builder.sums_events)
+        xplane_sum_events(reading, &line->line, &walk, line->track, true);
     else
-        while (next_event(reading, &walk, &event))
+        while (xplane_next_event(reading, &walk, &event))
             add_to_device(reading, line, &event, false);
     (void)xplane_is_whole(reading, &walk, "a line");
 }
@@ -524,11 +491,9 @@ static uint32_t python_name(struct xplane_reading *reading, const struct xplane_
     return event->metadata->string;
 }
 
-/* A call into the device's runtime: "hipModuleLaunchKernel", "cuLaunchKernel". */
 static bool is_runtime_call(const struct xplane_stats *stats, struct proto_bytes name)
 {
-    return xplane_has(stats, XSTAT_CORRELATION) &&
-           (proto_text_begins(name, "hip") || proto_text_begins(name, "cu"));
+    return xplane_has(stats, XSTAT_CORRELATION) && xplane_may_be_call(name);
 }
 
 /* "step 7 (train)": StepTraceAnnotation("train", step_num=7). */
@@ -618,7 +583,9 @@ static void read_host_line(struct xplane_reading *reading, const struct xplane_l
     struct xplane_time time;
 
     reading->launched = NULL;
-    while (next_event(reading, &walk, &event)) {
+    if (reading->builder.sums_events)
+        xplane_sum_events(reading, line, &walk, track, false);
+    while (xplane_next_event(reading, &walk, &event)) {
         if (xplane_event_time(reading, line, &event, &time))
             add_host_event(reading, track, &event, &time);
     }

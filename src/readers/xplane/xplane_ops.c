@@ -512,10 +512,6 @@ int64_t xplane_add_operator(struct xplane_reading *reading, const struct xplane_
 
     if (!known->is_known)
         fill_op(reading, known, op);
-    if (op->is_launch && reading->builder.joins_events) {
-        trace_builder_add_joined(&reading->builder, op->track, known->module ? 2 : 1);
-        return ++reading->next_operator;
-    }
     event.name = known->module;
     if (event.name)
         trace_builder_add(&reading->builder, &event);

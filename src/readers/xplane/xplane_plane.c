@@ -296,6 +296,16 @@ ALWAYS_INLINE bool add_usual_stat(struct xplane_stats *stats, const struct xplan
     return true;
 }
 
+/* Behind the stats that nobody asks for: most are, and of them only the id is looked at. */
+static const char *skip_unasked(const struct xplane *plane, const char *at, const char *end)
+{
+    while (end - at >= 4 && at[0] == PROTO_KEY(4, PROTO_LENGTH) && at[1] >= 2 &&
+           at[1] <= end - at - 2 && at[2] == PROTO_KEY(1, PROTO_VARINT) && at[3] >= 0 &&
+           plane->stat_of_short[(unsigned char)at[3]] == XSTAT_COUNT)
+        at += 2 + at[1];
+    return at;
+}
+
 void xplane_add_stats(struct xplane_stats *stats, const struct xplane *plane,
                       struct proto_bytes fields)
 {
@@ -303,7 +313,8 @@ void xplane_add_stats(struct xplane_stats *stats, const struct xplane *plane,
     struct proto_field field;
     struct proto_bytes message;
 
-    while (walk.at < walk.end && *walk.at == PROTO_KEY(4, PROTO_LENGTH) &&
+    while ((walk.at = skip_unasked(plane, walk.at, walk.end)) < walk.end &&
+           *walk.at == PROTO_KEY(4, PROTO_LENGTH) &&
            proto_usual_bytes(&walk.at, walk.end, &message)) {
         if (!add_usual_stat(stats, plane, message))
             add_stat(stats, plane, message);
@@ -346,6 +357,14 @@ const struct xplane_stats *xplane_stats_of(const struct xplane *plane,
 }
 
 /* ---- the plane ------------------------------------------------------------------------------ */
+
+/* Ids of one byte alone: those are nearly all, and the others are only read without need. */
+void xplane_ask(struct xplane *plane, uint32_t stats)
+{
+    for (size_t id = 0; id < XPLANE_SHORT_IDS; id++)
+        if (!(stats >> plane->stat_of_short[id] & 1))
+            plane->stat_of_short[id] = XSTAT_COUNT;
+}
 
 /* The last one counts, as protocol buffers want it of a field that comes twice. */
 struct proto_bytes xplane_name_of(struct proto_bytes message)

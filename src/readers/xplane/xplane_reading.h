@@ -68,6 +68,12 @@ static inline struct proto_bytes xplane_text(const struct xplane_stats *stats,
     return stats->texts[stat - XSTAT_HLO_OP];
 }
 
+/* Those that sums of events ask for. */
+enum {
+    XPLANE_SUMMED_STATS = 1 << XSTAT_CORRELATION | 1 << XSTAT_CATEGORY | 1 << XSTAT_MEMCPY_DETAILS |
+                          1 << XSTAT_MEMSET_DETAILS
+};
+
 /* What events may be events of: XEventMetadata. */
 struct xplane_metadata {
     struct proto_bytes message;
@@ -75,6 +81,7 @@ struct xplane_metadata {
     struct proto_bytes display_name;
     struct xplane_stats *stats; /* those of all its events; NULL: not yet looked at */
     uint32_t string;            /* its short name in the builder; 0: not yet there */
+    enum { NOT_LOOKED_AT, NO_CALL, MAYBE_CALL } call; /* into the runtime, by its name */
 };
 
 struct xplane_stat_name {
@@ -105,6 +112,10 @@ struct xplane {
  * outlive the plane. What is damaged is left out: the lines behind it are, too. */
 void xplane_open(struct xplane *plane, struct proto_bytes message);
 void xplane_clear(struct xplane *plane);
+
+/* Of events' own stats these (bits by enum xplane_stat) are asked for from now on; others need not
+ * be read. */
+void xplane_ask(struct xplane *plane, uint32_t stats);
 
 /* The plane's name alone. */
 struct proto_bytes xplane_name_of(struct proto_bytes message);
@@ -208,6 +219,15 @@ bool xplane_event_read(struct xplane_reading *reading, struct xplane_event *even
  * then not set. */
 bool xplane_event_time(struct xplane_reading *reading, const struct xplane_line *line,
                        const struct xplane_event *event, struct xplane_time *time);
+/* The next event of a line; false at its end. */
+bool xplane_next_event(struct xplane_reading *reading, struct proto_walk *walk,
+                       struct xplane_event *event);
+/* All events of a line, of which sums alone are asked for. */
+void xplane_sum_events(struct xplane_reading *reading, const struct xplane_line *line,
+                       struct proto_walk *walk, uint32_t track, bool is_stream);
+bool xplane_has_part(struct proto_bytes text, const char *part);
+enum event_kind xplane_kind_on_stream(const struct xplane_stats *stats, struct proto_bytes name);
+bool xplane_may_be_call(struct proto_bytes name);
 /* Of the event itself and of its metadata. */
 void xplane_event_stats(struct xplane_stats *stats, const struct xplane_reading *reading,
                         const struct xplane_event *event);

@@ -6,26 +6,18 @@
 #include <stdlib.h>
 #include <time.h>
 
-static void inspect_sections_widen(struct recorded_time *time, const struct event *events,
-                                   uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        int64_t end_ns = event_end_ns(&events[i]);
-
-        if (events[i].start_ns < time->start_ns)
-            time->start_ns = events[i].start_ns;
-        if (end_ns > time->end_ns)
-            time->end_ns = end_ns;
-    }
-}
-
-struct recorded_time recorded_time_of(const struct trace *trace)
+/* Points in time count as well: an event without length is recorded. */
+struct recorded_time recorded_time_of(const struct track_sum *sums, uint32_t track_count)
 {
     struct recorded_time time = {.start_ns = INT64_MAX, .end_ns = INT64_MIN};
+    struct interval span;
 
-    inspect_sections_widen(&time, trace->host, trace->host_count);
-    inspect_sections_widen(&time, trace->device, trace->device_count);
-    inspect_sections_widen(&time, trace->device_notes, trace->device_note_count);
+    for (uint32_t i = 0; i < track_count; i++) {
+        if (!time_set_span(&sums[i].times, &span))
+            continue;
+        time.start_ns = span.start_ns < time.start_ns ? span.start_ns : time.start_ns;
+        time.end_ns = span.end_ns > time.end_ns ? span.end_ns : time.end_ns;
+    }
     return time;
 }
 

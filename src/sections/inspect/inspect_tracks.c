@@ -1,42 +1,49 @@
 /* What `flopledger inspect` says of threads and streams, and of the time in which none of them
  * recorded anything. */
 #include "base/core/array.h"
-#include "base/core/large_array.h"
-#include "base/core/large_sort.h"
 #include "base/core/out_of_memory.h"
+#include "base/core/saturated.h"
 #include "sections/inspect/inspect_sections.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct interval {
-    int64_t start_ns;
-    int64_t end_ns;
-};
-
 /* What one track holds. */
 struct track_summary {
     uint32_t track;
     int64_t events;
-    int64_t first_ns;
-    int64_t last_ns;
+    struct interval span;
     int64_t covered_ns; /* at least one event was open */
 };
 
-/* The union of a track's events: what is covered already counts once, as events come by start. */
-static void inspect_tracks_take_event(struct track_summary *summary, const struct event *event)
+static void sum_events(struct track_sum *sums, const struct event *events, uint32_t count)
 {
-    int64_t end_ns = event_end_ns(event);
+    for (uint32_t i = 0; i < count; i++)
+        track_sum_add(&sums[events[i].track], (enum event_kind)events[i].kind, events[i].start_ns,
+                      events[i].duration_ns);
+}
 
-    if (summary->events++ == 0) {
-        summary->first_ns = event->start_ns;
-        summary->last_ns = event->start_ns;
+/* Readers that keep events give no sums. */
+struct track_sum *sums_of_tracks(const struct trace *trace)
+{
+    struct track_sum *sums = require_memory(calloc((size_t)trace->track_count + 1, sizeof *sums));
+    uint32_t note = 0;
+
+    sum_events(sums, trace->host, trace->host_count);
+    /* Notes and work of a device share its tracks: by start, in which order they are quickest. */
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        uint32_t first = note;
+
+        while (note < trace->device_note_count &&
+               trace->device_notes[note].start_ns <= trace->device[i].start_ns)
+            note++;
+        sum_events(sums, trace->device_notes + first, note - first);
+        sum_events(sums, trace->device + i, 1);
     }
-    if (end_ns > summary->last_ns) { /* events come by start */
-        summary->covered_ns +=
-            end_ns - (event->start_ns > summary->last_ns ? event->start_ns : summary->last_ns);
-        summary->last_ns = end_ns;
-    }
+    sum_events(sums, trace->device_notes + note, trace->device_note_count - note);
+    for (uint32_t i = 0; i < trace->track_count; i++)
+        time_set_complete(&sums[i].times);
+    return sums;
 }
 
 static int inspect_tracks_by_events(const void *a, const void *b)
@@ -49,33 +56,18 @@ static int inspect_tracks_by_events(const void *a, const void *b)
     return first->track < second->track ? -1 : 1;
 }
 
-/* One for each track, those with the most events first; free() it. Events of `device` and
- * `device_notes` that share a track are merged by start. */
-static struct track_summary *summarise_tracks(const struct trace *trace)
+/* One for each track, those with the most events first; free() it. */
+static struct track_summary *summarise_tracks(const struct track_sum *sums, uint32_t count)
 {
-    struct track_summary *summaries = calloc(trace->track_count + 1, sizeof *summaries);
-    uint32_t note = 0;
+    struct track_summary *summaries = require_memory(calloc((size_t)count + 1, sizeof *summaries));
 
-    if (!summaries)
-        end_out_of_memory();
-    for (uint32_t i = 0; i < trace->track_count; i++)
-        summaries[i].track = i;
-    for (uint32_t i = 0; i < trace->host_count; i++)
-        inspect_tracks_take_event(&summaries[trace->host[i].track], &trace->host[i]);
-    for (uint32_t i = 0; i < trace->device_count; i++) {
-        for (; note < trace->device_note_count &&
-               trace->device_notes[note].start_ns <= trace->device[i].start_ns;
-             note++)
-            inspect_tracks_take_event(&summaries[trace->device_notes[note].track],
-                                      &trace->device_notes[note]);
-        inspect_tracks_take_event(&summaries[trace->device[i].track], &trace->device[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        summaries[i] = (struct track_summary){.track = i,
+                                              .events = sums[i].events,
+                                              .covered_ns = time_set_covered_ns(&sums[i].times)};
+        (void)time_set_span(&sums[i].times, &summaries[i].span);
     }
-    for (; note < trace->device_note_count; note++)
-        inspect_tracks_take_event(&summaries[trace->device_notes[note].track],
-                                  &trace->device_notes[note]);
-    for (uint32_t i = 0; i < trace->track_count; i++)
-        summaries[i].events += trace->tracks[i].joined_events;
-    qsort(summaries, trace->track_count, sizeof *summaries, inspect_tracks_by_events);
+    qsort(summaries, count, sizeof *summaries, inspect_tracks_by_events);
     return summaries;
 }
 
@@ -108,18 +100,19 @@ static const char *track_title(struct results *results, const struct trace *trac
            length_ns > 0 ? value_fraction((double)summaries[i].covered_ns / (double)length_ns) \
                          : value_none())                                                       \
     COLUMN("first", "first at", UNIT_TIME_NS, 3, BAR_NONE,                                     \
-           value_time_ns(summaries[i].first_ns - time.start_ns))                               \
+           value_time_ns(summaries[i].span.start_ns - time.start_ns))                          \
     COLUMN("last", "last ends at", UNIT_TIME_NS, 3, BAR_NONE,                                  \
-           value_time_ns(summaries[i].last_ns - time.start_ns))
+           value_time_ns(summaries[i].span.end_ns - time.start_ns))
 
 /* Sorted by events, so the first track without any ends the list. */
 struct section *describe_tracks(struct results *results, const struct trace *trace,
-                                struct recorded_time time, uint32_t top)
+                                const struct track_sum *sums, struct recorded_time time,
+                                uint32_t top)
 {
     struct section *section = section_new(results, "tracks", "Threads and streams", NULL);
     struct table *table =
         section_add_table(results, section, "tracks", NULL, COLUMNS_OF(TRACKS_COLUMNS));
-    struct track_summary *summaries = summarise_tracks(trace);
+    struct track_summary *summaries = summarise_tracks(sums, trace->track_count);
     int64_t length_ns = time.end_ns - time.start_ns;
 
     for (uint32_t i = 0; i < trace->track_count && summaries[i].events > 0; i++) {
@@ -135,68 +128,16 @@ struct section *describe_tracks(struct results *results, const struct trace *tra
     return section;
 }
 
-/* Stretches in which something is recorded, one track after the other. */
-struct interval_list {
-    struct interval *intervals;
-    size_t count;
-};
-
-/* Joined on the way where events come in order, which keeps the list short: a track of a
- * million nested events is a few stretches. */
-static void inspect_tracks_add_interval(struct interval_list *list, int64_t start_ns,
-                                        int64_t end_ns, bool may_join)
+/* A profiler's own span over the whole recording would hide every gap. */
+static bool is_span_of_profiler(const struct trace *trace, const struct track *track)
 {
-    struct interval *last = list->count > 0 ? &list->intervals[list->count - 1] : NULL;
+    const char *process = trace_text(trace, track->process);
 
-    if (may_join && last && start_ns >= last->start_ns && start_ns <= last->end_ns) {
-        if (end_ns > last->end_ns)
-            last->end_ns = end_ns;
-        return;
-    }
-    LARGE_ARRAY_ADD(list->intervals, list->count, (struct interval){start_ns, end_ns});
-}
-
-/* For each track, whether it is the profiler's own span over the whole recording: it would hide
- * every gap. free() it. */
-static bool *spans_of_profiler(const struct trace *trace)
-{
-    bool *is_span = require_memory(calloc((size_t)trace->track_count + 1, sizeof *is_span));
-
-    for (uint32_t i = 0; i < trace->track_count; i++) {
-        const char *process = trace_text(trace, trace->tracks[i].process);
-
-        is_span[i] = strcmp(process, "Spans") == 0 || strcmp(process, "Traces") == 0;
-    }
-    return is_span;
-}
-
-static void add_events(struct interval_list *list, const bool *is_left_out,
-                       const struct event *events, uint32_t count)
-{
-    int64_t from_ns = 0, until_ns = INT64_MIN; /* of the last: most events lie in it */
-
-    for (uint32_t i = 0; i < count; i++) {
-        int64_t start_ns = events[i].start_ns, end_ns = event_end_ns(&events[i]);
-
-        if (is_left_out[events[i].track] || (start_ns >= from_ns && end_ns <= until_ns))
-            continue;
-        inspect_tracks_add_interval(list, start_ns, end_ns, i > 0);
-        from_ns = list->intervals[list->count - 1].start_ns;
-        until_ns = list->intervals[list->count - 1].end_ns;
-    }
-}
-
-static int inspect_tracks_by_start(const void *a, const void *b, void *argument)
-{
-    const struct interval *first = a;
-    const struct interval *second = b;
-
-    (void)argument;
-    return (first->start_ns > second->start_ns) - (first->start_ns < second->start_ns);
+    return strcmp(process, "Spans") == 0 || strcmp(process, "Traces") == 0;
 }
 
 /* Equal ones in the order of time, so that the same trace gives the same table. */
-static int inspect_tracks_longest_first(const void *a, const void *b, void *argument)
+static int inspect_tracks_longest_first(const void *a, const void *b)
 {
     const struct interval *first = a;
     const struct interval *second = b;
@@ -204,106 +145,101 @@ static int inspect_tracks_longest_first(const void *a, const void *b, void *argu
 
     if (difference != 0)
         return difference > 0 ? 1 : -1;
-    return inspect_tracks_by_start(a, b, argument);
+    return (first->start_ns > second->start_ns) - (first->start_ns < second->start_ns);
 }
 
-/* The stretches between those of `recorded`, which is sorted by start on the way. Sorted by
- * start, then one pass with the end of what is covered so far. O(n log n). */
-static struct interval_list gaps_between(struct interval_list *recorded)
+/* Where nothing is recorded; of a million of them a table shows ten. */
+struct gap_list {
+    struct interval *longest; /* [kept], in their order */
+    size_t kept;
+    size_t room;
+    size_t count; /* of all */
+    int64_t total_ns;
+    int64_t least_ns; /* of those that may be among the longest: more than that */
+};
+
+/* Puts the longest first, and forgets what is not of the first `top`: no other may then be among
+ * them that is not longer than the last of these. */
+static void keep_longest(struct gap_list *gaps, uint32_t top)
 {
-    struct interval_list gaps = {0};
-    int64_t covered_to_ns = INT64_MAX;
+    if (gaps->kept)
+        qsort(gaps->longest, gaps->kept, sizeof *gaps->longest, inspect_tracks_longest_first);
+    if (gaps->kept <= top)
+        return;
+    gaps->kept = top;
+    gaps->least_ns = gaps->longest[top - 1].end_ns - gaps->longest[top - 1].start_ns;
+}
 
-    if (recorded->count > 0)
-        sort_large(recorded->intervals, recorded->count,
-                   &(struct large_order){.element_bytes = sizeof *recorded->intervals,
-                                         .compare = inspect_tracks_by_start});
-    for (size_t i = 0; i < recorded->count; i++) {
-        const struct interval *interval = &recorded->intervals[i];
+/* Some more than are shown are collected between two times of sorting. */
+static void note_gap(struct gap_list *gaps, int64_t start_ns, int64_t end_ns, uint32_t top)
+{
+    const size_t some = 256;
+    int64_t length_ns = saturated_difference(end_ns, start_ns);
 
-        if (interval->start_ns > covered_to_ns)
-            inspect_tracks_add_interval(&gaps, covered_to_ns, interval->start_ns, false);
-        if (i == 0 || interval->end_ns > covered_to_ns)
-            covered_to_ns = interval->end_ns;
+    gaps->count++;
+    gaps->total_ns = saturated_sum(gaps->total_ns, length_ns);
+    if (length_ns <= gaps->least_ns)
+        return;
+    if (gaps->kept >= some && gaps->kept / 2 >= top)
+        keep_longest(gaps, top);
+    ARRAY_RESERVE(gaps->longest, gaps->room, gaps->kept + 1);
+    gaps->longest[gaps->kept++] = (struct interval){start_ns, end_ns};
+}
+
+/* Notes count, although they are no work: an interval with a note is no gap of the recorder. */
+static struct gap_list find_gaps(const struct trace *trace, const struct track_sum *sums,
+                                 uint32_t top)
+{
+    struct gap_list gaps = {0};
+    struct time_sets_walk walk = {0};
+    struct interval interval;
+    int64_t covered_to_ns = 0;
+
+    for (uint32_t i = 0; i < trace->track_count; i++)
+        if (!is_span_of_profiler(trace, &trace->tracks[i]))
+            time_sets_walk_add(&walk, &sums[i].times);
+    for (bool is_first = true; time_sets_next(&walk, &interval); is_first = false) {
+        if (!is_first && interval.start_ns > covered_to_ns)
+            note_gap(&gaps, covered_to_ns, interval.start_ns, top);
+        if (is_first || interval.end_ns > covered_to_ns)
+            covered_to_ns = interval.end_ns;
     }
+    keep_longest(&gaps, top);
     return gaps;
-}
-
-/* The longest `top` come first, in their order; the rest stands behind them in any. Of a million
- * gaps a table shows ten: those are inserted one by one, where there are not too many of them. */
-static void bring_longest_first(struct interval_list *gaps, uint32_t top)
-{
-    const uint32_t few = 64;
-    size_t sorted = gaps->count < top || top > few ? gaps->count : top;
-
-    if (sorted > 0)
-        sort_large(gaps->intervals, sorted,
-                   &(struct large_order){.element_bytes = sizeof *gaps->intervals,
-                                         .compare = inspect_tracks_longest_first});
-    for (size_t i = sorted; i < gaps->count && sorted > 0; i++) {
-        struct interval *interval = &gaps->intervals[i];
-
-        for (size_t at = sorted;
-             at > 0 && inspect_tracks_longest_first(interval, &gaps->intervals[at - 1], NULL) < 0;
-             at--) {
-            struct interval longer = *interval;
-
-            *interval = gaps->intervals[at - 1];
-            gaps->intervals[at - 1] = longer;
-            interval = &gaps->intervals[at - 1];
-        }
-    }
 }
 
 #define GAPS_COLUMNS(COLUMN)                                                        \
     COLUMN("start", "begins at", UNIT_TIME_NS, 0, BAR_NONE,                         \
-           value_time_ns(gaps->intervals[i].start_ns - time.start_ns))              \
+           value_time_ns(gaps->longest[i].start_ns - time.start_ns))                \
     COLUMN("length", "length", UNIT_TIME_NS, 0, BAR_NONE, value_time_ns(length_ns)) \
     COLUMN("share", "of all", UNIT_FRACTION, 0, BAR,                                \
            value_fraction((double)length_ns / (double)(time.end_ns - time.start_ns)))
 
 static void add_gap_rows(struct results *results, struct section *section,
-                         const struct interval_list *gaps, struct recorded_time time, uint32_t top)
+                         const struct gap_list *gaps, struct recorded_time time)
 {
     struct table *table =
         section_add_table(results, section, "gaps", "The longest", COLUMNS_OF(GAPS_COLUMNS));
 
     table->rows_in_all = gaps->count;
-    for (size_t i = 0; i < gaps->count && i < top; i++) {
-        int64_t length_ns = gaps->intervals[i].end_ns - gaps->intervals[i].start_ns;
+    for (size_t i = 0; i < gaps->kept; i++) {
+        int64_t length_ns = gaps->longest[i].end_ns - gaps->longest[i].start_ns;
 
         FILL_ROW(table_add_row(results, table, 0), GAPS_COLUMNS);
     }
 }
 
-/* Spans that a profiler writes around its whole recording would fill every gap; they are left
- * out. */
 struct section *describe_gaps(struct results *results, const struct trace *trace,
-                              struct recorded_time time, uint32_t top)
+                              const struct track_sum *sums, struct recorded_time time, uint32_t top)
 {
     struct section *section = section_new(
         results, "gaps", "Gaps", "Stretches in which no thread and no stream recorded anything.");
-    struct interval_list recorded = {0};
-    struct interval_list gaps;
-    bool *is_span = spans_of_profiler(trace);
-    int64_t total_ns = 0;
+    struct gap_list gaps = find_gaps(trace, sums, top);
 
-    add_events(&recorded, is_span, trace->host, trace->host_count);
-    add_events(&recorded, is_span, trace->device, trace->device_count);
-    /* Notes count as recorded, although they are no work: a stretch with a note is no gap of
-     * the recorder. */
-    add_events(&recorded, is_span, trace->device_notes, trace->device_note_count);
-    free(is_span);
-    gaps = gaps_between(&recorded);
-    bring_longest_first(&gaps, top);
-    /* Of all gaps, also of those that the table below cuts off. */
-    for (size_t i = 0; i < gaps.count; i++)
-        total_ns += gaps.intervals[i].end_ns - gaps.intervals[i].start_ns;
     section_add_value(results, section, "count", "gaps", value_count((int64_t)gaps.count));
-    section_add_value(results, section, "total", "total", value_time_ns(total_ns));
+    section_add_value(results, section, "total", "total", value_time_ns(gaps.total_ns));
     if (gaps.count > 0)
-        add_gap_rows(results, section, &gaps, time, top);
-    large_array_free(recorded.intervals);
-    large_array_free(gaps.intervals);
+        add_gap_rows(results, section, &gaps, time);
+    free(gaps.longest);
     return section;
 }

@@ -353,41 +353,66 @@ static void any_times_are_sorted(void **state)
     check_order(1000000000, true, 5);
 }
 
-/* Events of a host thread that touch are one; calls and kernels stay. */
-static void joined_events_have_the_time_of_all(void **state)
+/* Events of any times and numbers, as `kind_of_ids` has these: 0: counting up, 1: in no order, 2:
+ * far apart. */
+static void add_random_events(struct trace_builder *builder, uint32_t kind_of_ids)
 {
-    static const struct note touching[] = {
-        {EVENT_OPERATOR, "inside", 10, 20, NO_ID, 1},
-        {EVENT_PYTHON_FUNCTION, "outer", 0, 100, NO_ID, NO_ID},
-        {EVENT_RUNTIME_CALL, "launch", 12, 3, 50, NO_ID},
-        {EVENT_ANNOTATION, "at its end", 100, 5, NO_ID, NO_ID},
-        {EVENT_ANNOTATION, "apart", 106, 5, NO_ID, NO_ID},
-        {EVENT_ANNOTATION, "around", 106, 50, NO_ID, NO_ID},
-        {EVENT_ANNOTATION, "no length, apart", 200, 0, NO_ID, NO_ID},
-        {EVENT_KERNEL, "k", 20, 5, 50, NO_ID},
-        {EVENT_KERNEL, "k", 22, 5, 99, NO_ID},
-    };
-    static const int64_t starts[] = {0, 12, 106, 200}, ends[] = {105, 15, 156, 200};
+    static const enum event_kind kinds[] = {EVENT_RUNTIME_CALL, EVENT_KERNEL,
+                                            EVENT_MEMCPY,       EVENT_ANNOTATION,
+                                            EVENT_OPERATOR,     EVENT_DEVICE_ANNOTATION};
+    uint32_t seed = kind_of_ids;
 
-    struct trace_builder builder;
-    struct trace trace = {0};
+    for (int64_t i = 0; i < 3000; i++) {
+        struct note note = {.kind = kinds[(seed >> 8) % 6], .name = "k", .id = 10 + i / 4};
 
-    (void)state;
-    trace_builder_init(&builder);
-    builder.joins_events = builder.skips_operators = true;
-    for (size_t i = 0; i < sizeof touching / sizeof *touching; i++)
-        add(&builder, &touching[i]);
-    trace_builder_add_joined(&builder, 0, 1);
-    trace_finish(&trace, &builder, 1, 1);
-    assert_int_equal(trace.host_count, 4);
-    for (uint32_t i = 0; i < trace.host_count; i++) {
-        assert_int_equal(trace.host[i].start_ns, starts[i]);
-        assert_int_equal(event_end_ns(&trace.host[i]), ends[i]);
+        seed = seed * 1664525u + 1013904223u;
+        if (note.kind == EVENT_MEMCPY && seed % 3 == 0)
+            note.name = "Memcpy Unified HtoD";
+        note.start_ns = 100 * (i / 4) + (seed >> 8) % 90;
+        note.duration_ns = (seed >> 16) % 120;
+        if (kind_of_ids > 0)
+            note.id = (note.id * 7919) % 800 * (kind_of_ids == 2 ? INT64_C(1000000007) : 1);
+        if (seed % 31 == 0)
+            note.id = seed % 2 ? NO_ID : 3;
+        add(builder, &note);
     }
-    assert_int_equal(trace.device_count, 2);
-    assert_int_equal(trace.read.unlinked_device_events, 1);
-    assert_int_equal(trace.tracks[0].joined_events, 4);
-    trace_clear(&trace);
+}
+
+/* Sums say the same as the events would. */
+static void sums_are_those_of_the_events(void **state)
+{
+    (void)state;
+    for (uint32_t kind_of_ids = 0; kind_of_ids < 3; kind_of_ids++) {
+        struct trace_builder builders[2];
+        struct trace kept = {0}, summed = {0};
+        int64_t host = 0;
+
+        for (int i = 0; i < 2; i++) {
+            trace_builder_init(&builders[i]);
+            builders[i].sums_events = i == 1;
+            add_random_events(&builders[i], kind_of_ids);
+        }
+        trace_finish(&kept, &builders[0], 1, 1);
+        trace_finish(&summed, &builders[1], 1, 1);
+        assert_null(kept.sums);
+        assert_int_equal(summed.host_count + summed.device_count + summed.device_note_count, 0);
+        assert_int_equal(summed.track_count, 2);
+        for (uint32_t i = 0; i < kept.host_count; i++)
+            host += kept.host[i].kind < EVENT_MEMCPY;
+        assert_int_equal(summed.sums[0].events, host);
+        assert_int_equal(summed.sums[1].events, kept.device_count + kept.device_note_count);
+        assert_int_equal(summed.sums[1].device_events, kept.device_count);
+        assert_int_equal(summed.device_list_count, 1);
+        assert_int_equal(summed.devices[0].event_count, kept.devices[0].event_count);
+        assert_true(kept.read.unlinked_device_events > 0 && kept.read.early_device_events > 0);
+        assert_true(kept.read.page_moves > 0);
+        assert_int_equal(summed.read.unlinked_device_events, kept.read.unlinked_device_events);
+        assert_int_equal(summed.read.earlier_device_events, kept.read.earlier_device_events);
+        assert_int_equal(summed.read.early_device_events, kept.read.early_device_events);
+        assert_int_equal(summed.read.page_moves, kept.read.page_moves);
+        trace_clear(&kept);
+        trace_clear(&summed);
+    }
 }
 
 int main(void)
@@ -401,7 +426,7 @@ int main(void)
         cmocka_unit_test(many_tracks_take_no_time),
         cmocka_unit_test(wide_ids_join_across_pieces),
         cmocka_unit_test(any_times_are_sorted),
-        cmocka_unit_test(joined_events_have_the_time_of_all),
+        cmocka_unit_test(sums_are_those_of_the_events),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
