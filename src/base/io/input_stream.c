@@ -321,6 +321,17 @@ void input_stream_open_at(struct input_stream *stream, const struct input_stream
     };
 }
 
+bool input_stream_can_begin_again(const struct input_stream *stream)
+{
+    return stream->source && stream->source->is_seekable;
+}
+
+void input_stream_begin_again(struct input_stream *stream, const struct input_stream *whole)
+{
+    input_stream_open_at(stream, whole, 0);
+    input_stream_begin(stream, stream->source, whole->source->wants_ring);
+}
+
 /* Room for `length` bytes in the window, the last `keep` of the old one at its beginning. Half
  * of what is kept on top: a value that is longer than the window is kept again and again, and
  * each time only a constant part is copied anew. */

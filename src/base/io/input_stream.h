@@ -55,6 +55,12 @@ struct input_window input_stream_peek(struct input_stream *stream);
 /* True where input_stream_open_at works: a plain file, and plain memory. */
 bool input_stream_can_seek(const struct input_stream *stream);
 
+/* True where input_stream_begin_again works: files and memory, packed or not. */
+bool input_stream_can_begin_again(const struct input_stream *stream);
+
+/* A second stream over all of the same input. `whole` must stay open. */
+void input_stream_begin_again(struct input_stream *stream, const struct input_stream *whole);
+
 /* A second stream over the same input, from byte `offset` on; any thread may use it. `whole` must
  * stay open. */
 void input_stream_open_at(struct input_stream *stream, const struct input_stream *whole,

@@ -164,6 +164,7 @@ static void read_packet_message(struct packet *packet, const struct proto_field 
     }
 }
 
+/* Numbers and messages of one number are told apart by their form. */
 static void read_packet_field(struct packet *packet, const struct proto_field *field)
 {
     if (field->form == PROTO_LENGTH)
@@ -172,13 +173,24 @@ static void read_packet_field(struct packet *packet, const struct proto_field *f
         read_packet_number(packet, field);
 }
 
+/* A time since the machine's start has five bytes or more. */
+ALWAYS_INLINE bool read_usual_time(struct packet *packet, const char **at, const char *end)
+{
+    const char *next = *at + 1;
+
+    packet->is_timed = true;
+    if (!proto_wide_varint(&next, end, &packet->time))
+        return false;
+    *at = next;
+    return true;
+}
+
 /* The fields of nearly all packets. False where another comes next. */
 static bool read_usual_packet_field(struct packet *packet, const char **at, const char *end)
 {
     switch (**at) {
     case 8 << 3 | PROTO_VARINT:
-        packet->is_timed = true;
-        return proto_usual_varint(at, end, &packet->time);
+        return read_usual_time(packet, at, end);
     case 10 << 3 | PROTO_VARINT:
         return proto_usual_varint(at, end, &packet->sequence);
     case 11 << 3 | PROTO_LENGTH:
@@ -203,7 +215,7 @@ static void collect_packet(struct packet *packet, struct proto_bytes message)
     do {
         while (walk.at < walk.end && read_usual_packet_field(packet, &walk.at, walk.end))
             continue;
-        if (!proto_next_long(&walk, &field))
+        if (walk.at == walk.end || !proto_next_long(&walk, &field))
             break;
         packet->is_usual = false;
         read_packet_field(packet, &field);
@@ -255,6 +267,7 @@ static void read_timed(struct perfetto_reading *reading, struct perfetto_sequenc
     }
     if (packet->track_event.at)
         perfetto_read_track_event(reading, sequence, packet->track_event, time_ns);
+    reading->must_sort |= packet->stage.at != NULL; /* slices may show it once more */
     if (packet->stage.at)
         perfetto_read_stage(reading, sequence, packet->stage, time_ns);
     if (packet->counters.at)
@@ -506,7 +519,7 @@ static int64_t read_packets(struct perfetto_reading *reading, struct input_strea
     bool goes_on = true;
     bool is_at_end = false;
 
-    while (goes_on && !is_at_end) {
+    while (goes_on && !is_at_end && !(reading->joins_at_once && reading->must_sort)) {
         struct proto_bytes text;
         size_t used;
 
@@ -557,23 +570,42 @@ static void perfetto_tell_recorder(struct trace_builder *builder)
                    "%s (Perfetto's packets), version not told", writer);
 }
 
-/* Slices are joined when all was read: their ends, stages of GPUs and names of tracks may
- * stand anywhere in the file. */
+/* Slices are joined as their ends come, where it turns out that all tracks go forward in time, and
+ * that there is no stage of a GPU. */
+static void read_slices(struct perfetto_reading *reading, struct input_stream *input,
+                        const struct read_options *options, bool joins_at_once)
+{
+    *reading = (struct perfetto_reading){.joins_at_once = joins_at_once};
+    trace_builder_init(&reading->builder);
+    reading->builder.sums_events = options->skips_details;
+    string_pool_add(&reading->builder.strings, "", 0);
+    string_pool_add(&reading->state.texts, "", 0);
+    reading->store =
+        (struct torch_store){.builder = &reading->builder,
+                             .keeps_memory = options->keeps_memory,
+                             .layouts.unasked_args = options->skips_details ? DETAIL_ARGS : 0};
+    reading->builder.read.text_bytes = read_packets(reading, input);
+    reading->must_sort |= !reading->has_begin_behind && reading->has_end; /* see file_begins_first
+                                                                           */
+}
+
+/* Else slices are joined when all was read: their ends, stages of GPUs and names of tracks may
+ * stand anywhere in the file, which is read a second time then. Of a pipe that is done at once. */
 static bool perfetto_read_trace(struct trace *trace, struct input_stream *input,
                                 const struct read_options *options, struct error *error)
 {
-    struct perfetto_reading reading = {.byte = 0};
-    struct read_account *read = &reading.builder.read;
+    struct perfetto_reading reading;
+    SCOPED(input_stream) again = {0};
     bool is_trace;
 
     input->progress = options->progress;
-    trace_builder_init(&reading.builder);
-    reading.builder.sums_events = options->skips_details;
-    string_pool_add(&reading.builder.strings, "", 0);
-    string_pool_add(&reading.state.texts, "", 0);
-    reading.store =
-        (struct torch_store){.builder = &reading.builder, .keeps_memory = options->keeps_memory};
-    read->text_bytes = read_packets(&reading, input);
+    read_slices(&reading, input, options, input_stream_can_begin_again(input));
+    if (reading.joins_at_once && reading.must_sort) {
+        input_stream_begin_again(&again, input);
+        trace_builder_clear(&reading.builder);
+        perfetto_reading_clear(&reading);
+        read_slices(&reading, &again, options, false);
+    }
     perfetto_finish_events(&reading);
     perfetto_tell_recorder(&reading.builder);
     if (reading.state.has_realtime)

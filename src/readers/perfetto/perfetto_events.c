@@ -8,7 +8,6 @@
 #include "readers/torch_profiler/torch_profiler_reading.h"
 #include "readers/torch_profiler/torch_profiler_scan.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +73,7 @@ static uint64_t submission_of(struct proto_bytes message)
     return 0;
 }
 
+/* Flows may be several: the first joins. */
 static uint64_t first_fixed(const struct proto_field *field)
 {
     uint64_t value = 0;
@@ -98,6 +98,8 @@ static void read_categories(struct perfetto_event *event, struct perfetto_readin
                      perfetto_interned_name(sequence, INTERNED_CATEGORY, number));
 }
 
+/* Annotations stand one behind another: what lies between the first and the last is walked again.
+ */
 static void read_annotation(struct perfetto_event *event, const char *start, const char *end)
 {
     if (!event->arguments.length)
@@ -105,6 +107,7 @@ static void read_annotation(struct perfetto_event *event, const char *start, con
     event->arguments.length = (size_t)(end - event->arguments.at);
 }
 
+/* The number of a name that was lost with a packet is no name. */
 static void read_event_name(struct perfetto_event *event, const struct perfetto_state *state,
                             const struct perfetto_sequence *sequence, uint64_t number)
 {
@@ -249,221 +252,10 @@ static void collect_event(struct perfetto_event *event, struct perfetto_reading 
                read_usual_event_field(event, &reading->state, sequence, &walk.at, walk.end))
             continue;
         start = walk.at;
-        if (!proto_next(&walk, &field))
+        if (start == walk.end || !proto_next(&walk, &field))
             break;
         read_event_field(event, reading, sequence, &field, start);
     } while (walk.at < walk.end);
-}
-
-/* ---- what most events are made of ---------------------------------------------------------------
- */
-
-/* Nearly all arguments are a number, a text, or a list that was there before. Their values are put
- * where the reader of torch.profiler's JSON would put them. Whatever is none of that makes the
- * whole event take the long way through its text: each of these functions is then false. */
-
-enum { TRIPLE = 3 };
-/* Decimal digits of both are read as they are, without rounding. */
-static const int64_t exact_integer = INT64_C(1000000000000000000);
-static const int64_t exact_in_double = INT64_C(1) << 53;
-
-static bool is_integer_within(const struct proto_field *value, int64_t limit)
-{
-    return value->form == PROTO_VARINT &&
-           (value->number == 3 || value->number == 4 || value->number == 7) &&
-           proto_signed(value) < limit && proto_signed(value) > -limit;
-}
-
-static bool use_fraction(struct torch_event *text, enum event_arg arg,
-                         const struct proto_field *value)
-{
-    double number;
-
-    if (value->number == 5 && value->form == PROTO_8_BYTES)
-        number = proto_real(value);
-    else if (is_integer_within(value, exact_in_double))
-        number = (double)proto_signed(value);
-    else
-        return false;
-    if (isfinite(number)) {
-        text->fractions[arg - ARG_OCCUPANCY] = (float)number;
-        text->has_args |= (uint64_t)1 << arg;
-    }
-    return true;
-}
-
-/* "[8, 1, 1]", as JSON prints it. */
-static int numbers_in_text(struct proto_bytes text, int32_t *numbers)
-{
-    const char *at = text.at;
-    const char *end = proto_bytes_end(text);
-    int count = 0;
-
-    if (text.length < 3 || *at != '[')
-        return 0;
-    for (at++; at < end && count < TRIPLE; count++) {
-        const char *start = at;
-        int32_t number = 0;
-
-        while (at < end && *at >= '0' && *at <= '9' && at - start < 9)
-            number = number * 10 + (*at++ - '0');
-        if (at == start || at == end)
-            return 0;
-        numbers[count] = number;
-        if (*at == ']')
-            return at + 1 == end ? count + 1 : 0;
-        if (*at++ != ',')
-            return 0;
-        at += at < end && *at == ' ';
-    }
-    return 0;
-}
-
-/* Entries of an array. */
-static int numbers_in_list(const struct perfetto_sequence *sequence, struct proto_bytes message,
-                           int32_t *numbers)
-{
-    struct proto_walk walk = proto_walk_of(message);
-    struct proto_field field;
-    int count = 0;
-
-    while (proto_next(&walk, &field)) {
-        struct perfetto_argument entry;
-
-        if (!proto_is(&field, 12, PROTO_LENGTH))
-            continue;
-        perfetto_read_argument(&entry, sequence, field.bytes);
-        if (count == TRIPLE || !entry.has_value || !is_integer_within(&entry.value, INT32_MAX))
-            return 0;
-        numbers[count++] = (int32_t)proto_signed(&entry.value);
-    }
-    return count;
-}
-
-static bool use_triple(const struct perfetto_sequence *sequence, struct torch_event *text,
-                       enum event_arg arg, const struct perfetto_argument *argument)
-{
-    const struct proto_field *value = &argument->value;
-    int32_t *triple = text->triples[arg - ARG_GRID];
-    int count = 0;
-
-    if (proto_is(value, 9, PROTO_LENGTH))
-        count = numbers_in_text(value->bytes, triple);
-    else if (proto_is(value, 12, PROTO_LENGTH))
-        count = numbers_in_list(sequence, argument->message, triple);
-    if (!count)
-        return false;
-    for (int i = count; i < TRIPLE; i++)
-        triple[i] = -1;
-    text->has_args |= (uint64_t)1 << arg;
-    return true;
-}
-
-/* The JSON of a list, in the builder. UINT32_MAX: its bytes alone do not tell it, for they hold
- * numbers of names, or JSON. Lists of shapes and types repeat, byte for byte. */
-static uint32_t list_string(struct perfetto_reading *reading,
-                            const struct perfetto_sequence *sequence, struct proto_bytes message)
-{
-    uint32_t list = string_pool_find(&reading->lists, message.at, message.length);
-    struct json_slice json;
-
-    if (list && list < UINT32_MAX)
-        return reading->list_strings[list];
-    perfetto_write_argument(reading, sequence, message);
-    if (reading->is_bound)
-        return UINT32_MAX;
-    list = string_pool_add(&reading->lists, message.at, message.length);
-    json = (struct json_slice){.text = reading->text, .length = (uint32_t)reading->text_length};
-    ARRAY_RESERVE(reading->list_strings, reading->list_room, (size_t)list + 1);
-    reading->list_strings[list] = torch_store_array(&reading->store, &json);
-    return reading->list_strings[list];
-}
-
-static bool use_text(struct perfetto_reading *reading, const struct perfetto_sequence *sequence,
-                     struct torch_event *text, enum event_arg arg,
-                     const struct perfetto_argument *argument)
-{
-    const struct proto_field *value = &argument->value;
-    struct json_slice *slice = &text->texts[arg - ARG_INPUT_DIMS];
-    uint32_t string = UINT32_MAX;
-
-    text->has_args |= (uint64_t)1 << arg;
-    if (proto_is(value, 6, PROTO_LENGTH)) {
-        *slice = (struct json_slice){value->bytes.at, (uint32_t)value->bytes.length, true, false};
-        return true;
-    }
-    if (proto_is(value, 9, PROTO_LENGTH))
-        string = torch_store_known_array(&reading->store, value->bytes.at, value->bytes.length);
-    else if (proto_is(value, 12, PROTO_LENGTH))
-        string = list_string(reading, sequence, argument->message);
-    *slice = known_text(string);
-    return string < UINT32_MAX;
-}
-
-/* Which argument of torch.profiler's events it is. */
-static enum event_arg event_arg_of(struct perfetto_state *state,
-                                   const struct perfetto_argument *argument)
-{
-    struct proto_bytes name = argument->name;
-    struct perfetto_word *word;
-
-    if (!argument->word) {
-        name = perfetto_kineto_argument(name);
-        return torch_event_arg(name.at, name.length);
-    }
-    word = perfetto_word_of(state, argument->word);
-    if (!word->has_argument) {
-        name = perfetto_kineto_argument(perfetto_known_text(state, argument->word));
-        word->argument = (uint8_t)torch_event_arg(name.at, name.length);
-        word->has_argument = true;
-    }
-    return (enum event_arg)word->argument;
-}
-
-static bool use_argument(struct perfetto_reading *reading, const struct perfetto_sequence *sequence,
-                         struct torch_event *text, struct proto_bytes message)
-{
-    struct perfetto_argument argument;
-    const struct proto_field *value = &argument.value;
-    enum event_arg arg;
-
-    perfetto_read_argument(&argument, sequence, message);
-    arg = event_arg_of(&reading->state, &argument);
-    if ((int)arg == ARG_COUNT) /* JSON may be none, and may stand in lists */
-        return !argument.has_value ||
-               (value->number != 9 && value->number != 11 && value->number != 12);
-    if (!argument.has_value)
-        return false;
-    text->has_args &= ~((uint64_t)1 << arg);
-    if (arg < ARG_OCCUPANCY) {
-        text->numbers[arg] = proto_signed(value);
-        text->has_args |= (uint64_t)1 << arg;
-        return is_integer_within(value, exact_integer);
-    }
-    if (arg < ARG_GRID)
-        return use_fraction(text, arg, value);
-    if (arg < ARG_INPUT_DIMS)
-        return use_triple(sequence, text, arg, &argument);
-    return use_text(reading, sequence, text, arg, &argument);
-}
-
-static bool use_arguments(struct perfetto_reading *reading, const struct perfetto_event *event,
-                          const struct perfetto_sequence *sequence, struct torch_event *text)
-{
-    struct proto_walk walk = proto_walk_of(event->arguments);
-    struct proto_field field;
-
-    while (proto_next(&walk, &field)) {
-        if (proto_is(&field, 4, PROTO_LENGTH) &&
-            !use_argument(reading, sequence, text, field.bytes))
-            return false;
-    }
-    if (event->is_translated) {
-        perfetto_name_place(reading, event->track, &text->numbers[ARG_DEVICE],
-                            &text->numbers[ARG_STREAM]);
-        text->has_args |= (uint64_t)1 << ARG_DEVICE | (uint64_t)1 << ARG_STREAM;
-    }
-    return true;
 }
 
 /* The track in the builder of an event of this kind. */
@@ -487,6 +279,7 @@ static uint32_t builder_track(struct perfetto_reading *reading, uint32_t index,
     return place->track;
 }
 
+/* A name that is not interned is looked up each time. */
 static struct torch_name name_of_event(struct perfetto_reading *reading,
                                        const struct perfetto_event *event)
 {
@@ -502,6 +295,7 @@ static struct torch_name name_of_event(struct perfetto_reading *reading,
     return word->name;
 }
 
+/* Looked up once for each text, as categories are always interned or few. */
 static struct torch_category known_category(struct perfetto_reading *reading,
                                             const struct perfetto_event *event)
 {
@@ -528,7 +322,7 @@ static bool make_slice(struct perfetto_reading *reading, const struct perfetto_e
     if (category.is_ours)
         return true;
     torch_event_clear(&text);
-    if (!use_arguments(reading, event, sequence, &text))
+    if (!perfetto_use_arguments(reading, event, sequence, &text))
         return false;
     slice->event =
         torch_store_named(&reading->store, &text, category.kind, name_of_event(reading, event));
@@ -539,22 +333,47 @@ static bool make_slice(struct perfetto_reading *reading, const struct perfetto_e
 
 /* ---- slices --------------------------------------------------------------------------------- */
 
-/* Whether a track's halves are in the order of time is noted as they come: only those that are
- * not need the sort by time (join_halves). */
-static void add_half(struct perfetto_reading *reading, uint32_t index, uint32_t slice,
-                     int64_t time_ns)
+/* On one track slices nest, so that an end closes the innermost open begin. */
+static void join_half(struct perfetto_reading *reading, struct perfetto_track *track,
+                      const struct perfetto_slice *slice, int64_t time_ns)
+{
+    reading->must_sort |= !track->is_in_order;
+    if (slice) {
+        reading->has_begin_behind |= reading->has_end;
+        ARRAY_RESERVE(track->open, track->open_room, track->open_count + 1);
+        track->open[track->open_count++] = *slice;
+        return;
+    }
+    reading->has_end = true;
+    if (track->open_count)
+        perfetto_end_slice(reading, &track->open[--track->open_count], time_ns);
+    else
+        reading->builder.read.unmatched_ends++;
+}
+
+/* The begin of a slice, or an end (NULL). Whether a track's halves are in the order of time is
+ * noted as they come: only those that are not need the sort by time (join_halves). */
+static void add_half(struct perfetto_reading *reading, uint32_t index,
+                     const struct perfetto_slice *slice, int64_t time_ns)
 {
     struct perfetto_track *track = &reading->state.tracks[index];
 
     track->is_in_order &= time_ns >= track->last_ns;
     track->last_ns = time_ns;
-    track->has_ends |= slice == NO_SLICE;
-    track->is_begins_first &= slice == NO_SLICE || !track->has_ends;
-    LARGE_ARRAY_ADD(reading->halves, reading->half_count,
-                    (struct perfetto_half){.time_ns = time_ns,
-                                           .track = index,
-                                           .slice = slice,
-                                           .order = (uint32_t)reading->half_count});
+    if (reading->joins_at_once) {
+        join_half(reading, track, slice, time_ns);
+        return;
+    }
+    track->has_ends |= !slice;
+    track->is_begins_first &= !slice || !track->has_ends;
+    LARGE_ARRAY_ADD(
+        reading->halves, reading->half_count,
+        (struct perfetto_half){.time_ns = time_ns,
+                               .track = index,
+                               .slice = slice ? (uint32_t)reading->slice_count : NO_SLICE,
+                               .order = (uint32_t)reading->half_count});
+    if (slice)
+        LARGE_ARRAY_ADD(reading->slices, reading->slice_count, *slice);
 }
 
 /* What joins a call and its work where no argument does. */
@@ -601,8 +420,7 @@ static void open_slice(struct perfetto_reading *reading, const struct perfetto_e
     }
     slice.event.start_ns = time_ns;
     join_by_flow(&slice.event, event);
-    LARGE_ARRAY_ADD(reading->slices, reading->slice_count, slice);
-    add_half(reading, event->track, (uint32_t)(reading->slice_count - 1), time_ns);
+    add_half(reading, event->track, &slice, time_ns);
 }
 
 /* What `flopledger export perfetto` says of the run: as torch.profiler does beside its events. */
@@ -681,7 +499,7 @@ void perfetto_read_track_event(struct perfetto_reading *reading,
     else if (event.type == PERFETTO_INSTANT)
         read_instant(reading, &event, sequence, message, time_ns);
     else if (!reading->state.tracks[event.track].is_ours)
-        add_half(reading, event.track, NO_SLICE, time_ns);
+        add_half(reading, event.track, NULL, time_ns);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

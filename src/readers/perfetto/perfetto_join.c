@@ -318,33 +318,48 @@ static struct perfetto_stage *stage_of(struct perfetto_reading *reading,
 
 /* The stage's time and name count where both are there: the GPU's clock measured it, the slice
  * may have been rounded. */
+static void use_stage(struct perfetto_reading *reading, const struct stage_index *index,
+                      struct found_event *event)
+{
+    struct perfetto_stage *stage = NULL;
+
+    if (event_kind_is_device_work((enum event_kind)event->kind) && reading->stage_count)
+        stage = stage_of(reading, index, event);
+    if (!stage)
+        return;
+    reading->builder.read.clamped_durations += event->duration_ns < stage->event.duration_ns;
+    event->duration_ns = stage->event.duration_ns;
+    event->name = stage->event.name;
+    if (event->correlation == NO_ID)
+        event->correlation = stage->event.correlation;
+    if (!event->detail)
+        event->detail = stage->event.detail;
+    stage->is_shown = true;
+}
+
+/* `index` may be NULL where there is no stage. */
 static void end_slice(struct perfetto_reading *reading, const struct stage_index *index,
-                      uint32_t number, int64_t end_ns)
+                      struct perfetto_slice *slice, int64_t end_ns)
 {
     struct trace_builder *builder = &reading->builder;
-    struct perfetto_slice *slice = &reading->slices[number];
     struct found_event *event = &slice->event;
-    struct perfetto_stage *stage = NULL;
 
     builder->read.events++;
     if (__builtin_sub_overflow(end_ns, event->start_ns, &event->duration_ns)) {
         builder->read.overflowing_durations++;
         return;
     }
-    if (event_kind_is_device_work((enum event_kind)event->kind) && reading->stage_count)
-        stage = stage_of(reading, index, event);
-    if (stage) {
-        builder->read.clamped_durations += event->duration_ns < stage->event.duration_ns;
-        event->duration_ns = stage->event.duration_ns;
-        event->name = stage->event.name;
-        if (event->correlation == NO_ID)
-            event->correlation = stage->event.correlation;
-        if (!event->detail)
-            event->detail = stage->event.detail;
-        stage->is_shown = true;
-    }
+    if (index)
+        use_stage(reading, index, event);
     trace_builder_add(builder, event);
     trace_builder_count(builder, slice->category, 'X', event->start_ns, found_event_end_ns(event));
+}
+
+/* There is no stage where slices are joined at once. */
+void perfetto_end_slice(struct perfetto_reading *reading, struct perfetto_slice *slice,
+                        int64_t end_ns)
+{
+    end_slice(reading, NULL, slice, end_ns);
 }
 
 /* Begins that are open on a track. */
@@ -380,12 +395,12 @@ static void join_halves(struct perfetto_reading *reading, const struct stage_ind
             half->time_ns == before->time_ns && !reading->state.tracks[half->track].is_in_order)
             read->ambiguous_slices++;
         if (half->slice == NO_SLICE && open.depth) {
-            end_slice(reading, index, open.slices[--open.depth], half->time_ns);
+            end_slice(reading, index, &reading->slices[open.slices[--open.depth]], half->time_ns);
         } else if (half->slice == NO_SLICE) {
             waiting++;
         } else if (waiting && !reading->state.tracks[half->track].is_in_order) {
             waiting--;
-            end_slice(reading, index, half->slice, half->time_ns);
+            end_slice(reading, index, &reading->slices[half->slice], half->time_ns);
         } else {
             LARGE_ARRAY_RESERVE(open.slices, open.depth + 1);
             open.slices[open.depth++] = half->slice;
@@ -472,6 +487,8 @@ void perfetto_finish_events(struct perfetto_reading *reading)
 {
     struct stage_index index = {0};
 
+    for (size_t i = 0; i < reading->state.track_count; i++)
+        reading->builder.read.unmatched_begins += (int64_t)reading->state.tracks[i].open_count;
     if (reading->half_count)
         sort_halves(reading);
     index_stages(reading, &index);

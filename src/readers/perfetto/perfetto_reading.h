@@ -72,6 +72,12 @@ struct perfetto_word {
     bool is_translated; /* the category is that of a device's work in the words of another writer */
 };
 
+/* A slice that has begun, without its end. */
+struct perfetto_slice {
+    struct found_event event;
+    uint32_t category; /* in the builder's strings */
+};
+
 /* Where events of a track are, as torch.profiler would say it. */
 struct perfetto_place {
     uint32_t descriptions; /* of tracks when it was looked up, and 1; 0: it was not */
@@ -97,6 +103,10 @@ struct perfetto_track {
     bool is_ours;         /* made by `flopledger export perfetto`: nothing that was recorded */
     bool is_begins_first; /* no begin behind the first end */
     struct perfetto_place host, on_device;
+    struct perfetto_slice *open; /* [open_count], the innermost last: where slices are joined at
+                                    once */
+    size_t open_count;
+    size_t open_room;
 };
 
 enum { RECENT_TRACKS = 64 };
@@ -176,12 +186,6 @@ uint32_t perfetto_track_of(struct perfetto_state *state, uint64_t id);
 
 void perfetto_state_clear(struct perfetto_state *state);
 
-/* A slice that has begun, without its end. */
-struct perfetto_slice {
-    struct found_event event;
-    uint32_t category; /* in the builder's strings */
-};
-
 #define NO_SLICE UINT32_MAX
 
 /* The begin or the end of a slice. */
@@ -213,6 +217,10 @@ struct perfetto_reading {
     struct string_pool lists; /* annotations that are lists, as they stood in the file */
     uint32_t *list_strings;   /* for each of them its JSON, in the builder */
     size_t list_room;
+    bool joins_at_once; /* a slice is joined when its end is read, and no half of one is kept */
+    bool must_sort; /* that cannot be: the file has to be read once more, and halves be sorted */
+    bool has_end;
+    bool has_begin_behind;         /* an end */
     struct perfetto_slice *slices; /* large arrays */
     size_t slice_count;
     struct perfetto_half *halves;
@@ -263,6 +271,9 @@ struct proto_bytes perfetto_kineto_argument(struct proto_bytes name);
 /* The event as torch.profiler would write it. False where what its arguments hold is no JSON. */
 bool perfetto_scan_as_json(struct perfetto_reading *reading, const struct perfetto_event *event,
                            const struct perfetto_sequence *sequence, struct torch_event *text);
+/* False where one is no number, text or list that was there before: the event as JSON tells. */
+bool perfetto_use_arguments(struct perfetto_reading *reading, const struct perfetto_event *event,
+                            const struct perfetto_sequence *sequence, struct torch_event *text);
 /* The JSON of an annotation is reading->text, which INPUT_PADDING zero bytes stand behind. */
 void perfetto_write_argument(struct perfetto_reading *reading,
                              const struct perfetto_sequence *sequence, struct proto_bytes message);
@@ -285,6 +296,9 @@ enum { PERFETTO_GPU_NOT_SAID = 9999 };
 /* A GpuCounterEvent. */
 void perfetto_read_counters(struct perfetto_reading *reading, struct perfetto_sequence *sequence,
                             struct proto_bytes message, int64_t time_ns);
+/* Counts the slice, whose event has its start alone, and adds it. */
+void perfetto_end_slice(struct perfetto_reading *reading, struct perfetto_slice *slice,
+                        int64_t end_ns);
 /* Joins begins and ends, slices and stages, and adds them to the builder. */
 void perfetto_finish_events(struct perfetto_reading *reading);
 

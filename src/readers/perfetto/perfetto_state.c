@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Texts are kept once each, as most repeat. */
 uint32_t perfetto_text(struct perfetto_state *state, struct proto_bytes text)
 {
     return string_pool_add(&state->texts, text.at ? text.at : "", text.length);
@@ -16,6 +17,7 @@ struct proto_bytes perfetto_known_text(const struct perfetto_state *state, uint3
                                 string_pool_length(&state->texts, string)};
 }
 
+/* Words are zero until they are looked at. */
 struct perfetto_word *perfetto_new_word(struct perfetto_state *state, uint32_t string)
 {
     size_t known = state->word_count;
@@ -44,6 +46,7 @@ struct perfetto_sequence *perfetto_sequence_of(struct perfetto_state *state, uin
     return &state->sequences[index];
 }
 
+/* Texts stay: other sequences may have them, too. */
 static void forget_names(struct perfetto_sequence *sequence)
 {
     hash_map_clear(&sequence->names);
@@ -370,12 +373,15 @@ uint32_t perfetto_describe_track(struct perfetto_state *state, struct proto_byte
     return index;
 }
 
+/* Slices that are still open were counted before. */
 void perfetto_state_clear(struct perfetto_state *state)
 {
     for (size_t i = 0; i < state->sequence_count; i++)
         forget_names(&state->sequences[i]);
     free(state->sequences);
     free(state->clocks);
+    for (size_t i = 0; i < state->track_count; i++)
+        free(state->tracks[i].open);
     free(state->tracks);
     free(state->words);
     hash_map_clear(&state->sequence_by_id);

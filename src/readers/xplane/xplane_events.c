@@ -81,6 +81,7 @@ void xplane_line_read(struct xplane_reading *reading, struct xplane_line *line,
     }
 }
 
+/* Offsets and durations have several bytes each. */
 ALWAYS_INLINE bool keyed_varint(const char **at, const char *end, char key, uint64_t *value)
 {
     return *at < end && *(*at)++ == key && proto_wide_varint(at, end, value);
