@@ -2,7 +2,7 @@
 """Measures flopledger beside other programs, and writes docs/benchmarks.md; `./dev bench` calls it.
 
 ./dev bench                 a trace of about 340 MB, and sizes up to 1 GB: some minutes
-./dev bench --full          3.4 GB, 1 GB of memory, many ranks and models on `meta` too: 10 GB of disk
+./dev bench --full          3.4 GB, 1 GB of memory, 1,000 ranks and models on `meta` too: 26 GB of disk (FLOPLEDGER_RANKS=100: 10)
 ./dev bench --quick         a small trace and few rounds, to try the script; writes build/bench/benchmarks.md
 ./dev bench --only overhead what recording costs, and nothing else: rewrites that section of the page
 ./dev bench --only record   what the step record costs
@@ -11,6 +11,7 @@
 """
 
 import argparse
+import signal
 import subprocess
 import sys
 import time
@@ -158,7 +159,14 @@ def measure_page(quick: bool, full: bool, rounds: int) -> str:
     return write_page(findings)
 
 
+def end_orderly() -> None:
+    """As Ctrl-C: what lies in temporary folders, up to 21 GB, is removed."""
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, lambda number, _: sys.exit(128 + number))
+
+
 def main() -> None:
+    end_orderly()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--full", action="store_true", help="every section")
     parser.add_argument("--quick", action="store_true", help="a small trace, few rounds")
