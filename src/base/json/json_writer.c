@@ -1,10 +1,14 @@
 /* Writes JSON that is valid whatever the strings hold. */
 #include "base/json/json_writer.h"
 
+#include "base/core/attributes.h"
 #include "base/core/exact_real.h"
 #include "base/text/utf8.h"
 
 #include <assert.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -35,9 +39,15 @@ static void put(struct json_writer *writer, const char *text, size_t length)
     writer->held += length;
 }
 
-static void put_text(struct json_writer *writer, const char *text)
+/* Of a literal the compiler knows the length, and copies by a store or two. */
+ALWAYS_INLINE void put_text(struct json_writer *writer, const char *text)
 {
-    put(writer, text, strlen(text));
+    size_t length = strlen(text);
+
+    if (length > sizeof writer->buffer - writer->held)
+        hand_on(writer);
+    memcpy(writer->buffer + writer->held, text, length);
+    writer->held += length;
 }
 
 /* What stands by itself is for whoever writes on behind it. */
@@ -55,20 +65,52 @@ static void new_line(struct json_writer *writer)
     put(writer, line, 1 + 2 * (size_t)writer->depth);
 }
 
-/* How many bytes of a text stand in JSON as they are: letters, digits and the like, and in markup
- * nothing that means something there. The zero at the end stops it as well. */
-static size_t plain_length(const char *text, bool is_in_markup)
+/* Of the bytes in front of the first that does not stand in JSON as it is: so many of them as
+ * sixteen at a time tell; 0 of a short text. */
+ALWAYS_INLINE size_t plain_sixteens(const char *text, size_t length, bool is_in_markup)
+{
+#ifdef __SSE2__
+    const __m128i markup = _mm_set1_epi8(is_in_markup ? -1 : 0);
+
+    for (size_t at = 0; length >= 16 && at < length; at += 16) {
+        size_t from = at + 16 <= length ? at : length - 16; /* the last overlap those before */
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(text + from));
+        /* less than a space as signed numbers: control characters, and all beyond ASCII */
+        __m128i stops = _mm_or_si128(_mm_cmplt_epi8(bytes, _mm_set1_epi8(' ')),
+                                     _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7f)),
+                                                  _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'))));
+        __m128i of_markup = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('<')),
+                                         _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('>')),
+                                                      _mm_cmpeq_epi8(bytes, _mm_set1_epi8('&'))));
+        int mask = _mm_movemask_epi8(
+            _mm_or_si128(_mm_or_si128(stops, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'))),
+                         _mm_and_si128(of_markup, markup)));
+
+        if (mask)
+            return from + (size_t)__builtin_ctz((unsigned)mask);
+    }
+    return length >= 16 ? length : 0;
+#else
+    (void)text, (void)length, (void)is_in_markup;
+    return 0;
+#endif
+}
+
+/* How many of `length` bytes stand in JSON as they are: letters, digits and the like, and in markup
+ * nothing that means something there. */
+static size_t plain_length(const char *text, size_t length, bool is_in_markup)
 {
     enum { ALWAYS = 1, IN_MARKUP = 2 };
     static const unsigned char special[UCHAR_MAX + 1] = {
         ['"'] = ALWAYS, ['\\'] = ALWAYS, ['<'] = IN_MARKUP, ['>'] = IN_MARKUP, ['&'] = IN_MARKUP,
     };
     unsigned stops = is_in_markup ? ALWAYS | IN_MARKUP : ALWAYS;
-    const char *at = text;
+    size_t at = plain_sixteens(text, length, is_in_markup);
 
-    while (*at >= ' ' && *at <= '~' && !(special[(unsigned char)*at] & stops))
+    while (at < length && text[at] >= ' ' && text[at] <= '~' &&
+           !(special[(unsigned char)text[at]] & stops))
         at++;
-    return (size_t)(at - text);
+    return at;
 }
 
 /* The character at `text`, which does not stand as it is; how many bytes it has. In markup '<',
@@ -76,8 +118,8 @@ static size_t plain_length(const char *text, bool is_in_markup)
  * that are no UTF-8 become U+FFFD, as JSON has to be UTF-8 (RFC 8259). */
 static size_t write_special(struct json_writer *writer, const char *text, const char *end)
 {
+    static const char digits[] = "0123456789abcdef";
     struct utf8_character c = utf8_decode(text, (size_t)(end - text));
-    char escape[16];
 
     if (!c.is_valid)
         put_text(writer, "\xEF\xBF\xBD");
@@ -87,7 +129,10 @@ static size_t write_special(struct json_writer *writer, const char *text, const 
         put_text(writer, "\\t");
     else if ((utf8_is_control(c.code) && c.code <= 0xFFFF) ||
              (writer->is_in_markup && (c.code == '<' || c.code == '>' || c.code == '&')))
-        put(writer, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", (unsigned)c.code));
+        put(writer,
+            (char[]){'\\', 'u', digits[c.code >> 12 & 15], digits[c.code >> 8 & 15],
+                     digits[c.code >> 4 & 15], digits[c.code & 15]},
+            6);
     else {
         if (c.code == '"' || c.code == '\\')
             put_text(writer, "\\");
@@ -99,16 +144,14 @@ static size_t write_special(struct json_writer *writer, const char *text, const 
 /* Runs of plain bytes are copied at once: nearly all texts are one run. */
 static void write_string(struct json_writer *writer, const char *text)
 {
-    size_t plain = plain_length(text, writer->is_in_markup);
-    const char *end = text + plain;
+    const char *end = text + strlen(text);
+    size_t plain = plain_length(text, (size_t)(end - text), writer->is_in_markup);
 
-    if (*end)
-        end += strlen(end);
     put_text(writer, "\"");
     put(writer, text, plain);
     for (text += plain; text < end; text += plain) {
         text += write_special(writer, text, end);
-        plain = plain_length(text, writer->is_in_markup);
+        plain = plain_length(text, (size_t)(end - text), writer->is_in_markup);
         put(writer, text, plain);
     }
     put_text(writer, "\"");
