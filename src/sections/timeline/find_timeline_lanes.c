@@ -4,6 +4,7 @@
 #include "cost/modules/module_tree.h"
 #include "ledger/idle_gap.h"
 #include "sections/timeline/timeline_parts.h"
+#include "sections/timeline/timeline_walk.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -139,11 +140,8 @@ static void timeline_modules_take_mark(struct module_walk *walk, uint32_t event)
         walk->sink->take(walk->sink->context, &piece);
 }
 
-/* The ranges of modules in the forward, and in the backward the stretches in which one autograd
- * node after another belongs to a module. Row: how deep the module lies in the model. The class of
- * a piece is `first_class` and the phase of training. */
-static void timeline_walk_modules(const struct timeline_lanes *lanes, uint32_t lane,
-                                  uint32_t first_class, const struct piece_sink *sink)
+void timeline_walk_modules(const struct timeline_lanes *lanes, uint32_t lane, uint32_t first_class,
+                           const struct piece_sink *sink)
 {
     const struct track *track = &lanes->trace->tracks[lanes->lanes[lane].track];
     struct module_walk walk = {
@@ -170,16 +168,6 @@ enum {
     STREAM_ROWS = 4, /* work of one stream that overlaps, which it should not */
     THREAD_ROWS = 16,
     PYTHON_ROWS = 24,
-    DEPTH_OF_MARK = UINT8_MAX, /* beyond all rows */
-};
-
-/* Classes, one group behind the other. */
-enum {
-    CLASS_OF_ACCOUNTS = 0,
-    CLASS_OF_KERNELS = ACCOUNT_COUNT,
-    CLASS_OF_HOST = CLASS_OF_KERNELS + KERNEL_CLASS_COUNT,
-    CLASS_OF_PHASES = CLASS_OF_HOST + HOST_CLASS_COUNT,
-    CLASSES_IN_ALL = CLASS_OF_PHASES + PHASE_COUNT,
 };
 
 static const struct timeline_class host_classes[HOST_CLASS_COUNT] = {
@@ -227,11 +215,6 @@ const struct timeline_class *timeline_classes(struct results *results, size_t *c
 }
 
 /* ---- which lanes there are ---- */
-
-static bool timeline_lanes_is_python(const struct event *event)
-{
-    return event->kind == EVENT_PYTHON_FUNCTION;
-}
 
 /* How many events of its own kind of lane an event lies in; those that mark modules have a lane of
  * their own and count for none. A parent stands before its children in the list, so that one
@@ -513,81 +496,6 @@ const char *timeline_lane_title(struct results *results, const struct timeline_l
     return lane->kind == TIMELINE_PYTHON ? results_format(results, "Python of %s", name) : name;
 }
 
-/* ---- what lies in them ---- */
-
-/* Accounts already divide the time without overlap, so one row is enough and no piece needs a
- * module or a launch to point at. */
-static void walk_accounts(const struct timeline_lanes *lanes, uint32_t lane,
-                          const struct piece_sink *sink)
-{
-    struct timeline_piece piece = {.module = NO_MODULE, .launch = NO_EVENT, .lane = lane};
-
-    for (size_t i = 0; i < lanes->accounts->count; i++) {
-        const struct account_piece *account = &lanes->accounts->pieces[i];
-
-        piece.start_ns = account->start_ns;
-        piece.duration_ns = account->end_ns - account->start_ns;
-        piece.class = CLASS_OF_ACCOUNTS + (uint32_t)account->account;
-        sink->take(sink->context, &piece);
-    }
-}
-
-/* Tracks without a lane (too many, or of another device) are passed over before a module is
- * looked for, which costs most. */
-static void walk_devices(const struct timeline_lanes *lanes, const struct piece_sink *sink)
-{
-    const struct trace *trace = lanes->trace;
-    const struct host_contexts *contexts = &lanes->costs->contexts;
-    struct timeline_piece piece;
-
-    for (uint32_t i = 0; i < trace->device_count; i++) {
-        const struct event *event = &trace->device[i];
-
-        piece.lane = lanes->lane_of_track[event->track];
-        if (piece.lane == NO_EVENT)
-            continue;
-        piece.start_ns = event->start_ns;
-        piece.duration_ns = event->duration_ns;
-        piece.name = event->name;
-        piece.class = CLASS_OF_KERNELS + lanes->ledger->classes[i];
-        piece.launch = trace->launch[i];
-        piece.row = lanes->device_rows[i];
-        piece.module = find_device_context(contexts, trace, i).module;
-        sink->take(sink->context, &piece);
-    }
-}
-
-/* Deeper events than the lane has rows are counted as hidden; the count is set anew in each
- * walk, for a timeline may be walked twice. */
-static void walk_thread(struct timeline_lanes *lanes, uint32_t index, const struct piece_sink *sink)
-{
-    struct lane_source *lane = &lanes->lanes[index];
-    const struct trace *trace = lanes->trace;
-    const struct track *track = &trace->tracks[lane->track];
-    uint32_t end = track->first_event + track->event_count;
-    bool wants_python = lane->kind == TIMELINE_PYTHON;
-    struct timeline_piece piece = {.launch = NO_EVENT, .lane = index};
-
-    lane->hidden_count = 0;
-    for (uint32_t i = track->first_event; i < end; i++) {
-        const struct event *event = &trace->host[i];
-
-        if (timeline_lanes_is_python(event) != wants_python || lanes->depths[i] == DEPTH_OF_MARK)
-            continue;
-        if (lanes->depths[i] >= lane->row_count) {
-            lane->hidden_count++;
-            continue;
-        }
-        piece.start_ns = event->start_ns;
-        piece.duration_ns = event->duration_ns;
-        piece.name = event->name;
-        piece.module = module_of_host(&lanes->costs->contexts, i);
-        piece.class = CLASS_OF_HOST + (uint32_t)host_activity_class(&lanes->activity, event);
-        piece.row = lanes->depths[i];
-        sink->take(sink->context, &piece);
-    }
-}
-
 /* What its first row may hold; the rows of threads are many, and share their events. */
 size_t timeline_lane_pieces(const struct timeline_lanes *lanes, uint32_t index)
 {
@@ -610,29 +518,8 @@ size_t timeline_lane_pieces(const struct timeline_lanes *lanes, uint32_t index)
     return 0;
 }
 
-/* The events of the device are one list by start, of all streams mixed: one walk fills all
- * their lanes, in the order that rows need. */
+/* By whatever function takes them. */
 void timeline_lanes_walk(struct timeline_lanes *lanes, const struct piece_sink *sink)
 {
-    walk_devices(lanes, sink);
-    for (uint32_t i = 0; i < lanes->count; i++) {
-        switch (lanes->lanes[i].kind) {
-        case TIMELINE_ACCOUNTS:
-            walk_accounts(lanes, i, sink);
-            break;
-        case TIMELINE_MODULES:
-            timeline_walk_modules(lanes, i, CLASS_OF_PHASES, sink);
-            break;
-        case TIMELINE_THREAD:
-        case TIMELINE_PYTHON:
-            walk_thread(lanes, i, sink);
-            break;
-        case TIMELINE_STREAM: /* all streams are walked at once */
-        case TIMELINE_PHASES:
-        case TIMELINE_RANGES:
-        case TIMELINE_ALLOCATIONS:
-        case TIMELINE_SEGMENTS: /* of timelines of memory */
-            break;
-        }
-    }
+    walk_lanes(lanes, sink->take, sink->context);
 }

@@ -11,6 +11,7 @@
 #include "output/results/timeline.h"
 #include "sections/analysis.h"
 #include "sections/timeline/timeline_parts.h"
+#include "sections/timeline/timeline_walk.h"
 #include "trace/trace.h"
 
 #include <stddef.h>
@@ -321,7 +322,7 @@ static void timeline_rows_take(void *context, const struct timeline_piece *piece
 }
 
 /* The same where no piece is merged. */
-static void timeline_rows_take_in_full(void *context, const struct timeline_piece *piece)
+ALWAYS_INLINE void timeline_rows_take_in_full(void *context, const struct timeline_piece *piece)
 {
     struct timeline_rows *rows = context;
 
@@ -585,8 +586,7 @@ static bool make_timeline_fill_rows(struct making *making, struct timeline *time
         .room = blocks_max,
     };
     bool is_in_full = making->region_count == 1 && making->regions[0].resolution_ns == 0;
-    struct piece_sink sink = {.take = is_in_full ? timeline_rows_take_in_full : timeline_rows_take,
-                              .context = &rows};
+    struct piece_sink sink = {.take = timeline_rows_take, .context = &rows};
     bool is_filled;
 
     timeline_rows_init(&rows);
@@ -598,7 +598,10 @@ static bool make_timeline_fill_rows(struct making *making, struct timeline *time
             bytes_reserve(&rows.rows[rows.first_row[i]].blocks.bytes,
                           BLOCK_BYTES * timeline_lane_pieces(&making->lanes, (uint32_t)i));
     }
-    timeline_lanes_walk(&making->lanes, &sink);
+    if (is_in_full)
+        walk_lanes(&making->lanes, timeline_rows_take_in_full, &rows);
+    else
+        timeline_lanes_walk(&making->lanes, &sink);
     is_filled = rows.room >= 0;
     if (is_filled) {
         set_lanes(making, timeline);
