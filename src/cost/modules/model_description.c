@@ -353,15 +353,14 @@ static bool find_compiled_log(struct model_description *description, const char 
     bool is_missing = false;
     size_t length = 0;
     char *text = NULL;
-    glob_t logs;
+    char *log = find_only_path(*folder ? folder : ".", "dedicated_log_torch_trace_*.log");
 
-    find_paths(&logs, *folder ? folder : ".", "dedicated_log_torch_trace_*.log");
-    if (logs.gl_pathc == 1)
-        text = read_whole_file(logs.gl_pathv[0], &length, &is_missing, error);
+    if (log)
+        text = read_whole_file(log, &length, &is_missing, error);
     if (text)
         compiled_code_parse_log(&description->compiled, &description->arena, text, length);
-    is_missing = is_missing || logs.gl_pathc != 1 || text;
-    globfree(&logs);
+    is_missing = is_missing || !log || text;
+    free(log);
     free(text);
     free(folder);
     return is_missing;

@@ -6,8 +6,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -87,12 +89,49 @@ static void test_nothing_matches(void **state)
     removed(folder);
 }
 
+static void assert_only_path(const char *folder, const char *name)
+{
+    char *path = find_only_path(folder, "rank[2-9]");
+
+    if (name)
+        assert_string_equal(strrchr(path, '/') + 1, name);
+    else
+        assert_null(path);
+    free(path);
+}
+
+/* Written to long ago, so that what was found counts for as long as nothing changes. */
+static void test_the_only_path_asked_for_again_and_again(void **state)
+{
+    static const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    char *folder = made_folder(state);
+    char *file = path_join(folder, "rank2");
+    char *other = path_join(folder, "rank3");
+
+    assert_return_code(utimensat(AT_FDCWD, folder, long_ago, 0), 0);
+    for (int again = 0; again < 3; again++)
+        assert_only_path(folder, "rank2");
+    assert_return_code(link(file, other), 0);
+    assert_only_path(folder, NULL);
+    assert_return_code(unlink(file), 0);
+    assert_only_path(folder, "rank3");
+    assert_return_code(utimensat(AT_FDCWD, folder, long_ago, 0), 0);
+    assert_only_path(folder, "rank3");
+    assert_return_code(rename(other, file), 0);
+    assert_only_path(folder, "rank2");
+    assert_null(find_only_path("/no/such/folder", "*"));
+    free(file);
+    free(other);
+    removed(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paths_below_a_folder_whose_name_looks_like_a_pattern),
         cmocka_unit_test(test_only_folders_without_a_slash_behind),
         cmocka_unit_test(test_nothing_matches),
+        cmocka_unit_test(test_the_only_path_asked_for_again_and_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
