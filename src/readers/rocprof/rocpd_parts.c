@@ -77,6 +77,34 @@ static void for_each_suffix(struct rocpd_parts *parts, struct sqlite_input *data
     }
 }
 
+/* True where the suffix is the guid, with '_' for '-'. */
+static bool suffix_names_guid(const struct rocpd_part *part)
+{
+    size_t length = strlen(part->guid);
+
+    if (length == 0 || part->suffix[0] != '_' || strlen(part->suffix) != length + 1)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (part->suffix[i + 1] != (part->guid[i] == '-' ? '_' : part->guid[i]))
+            return false;
+    return true;
+}
+
+/* Comparing the guid of each row takes a tenth of all work: tables that have it in their names,
+ * and rows of one process, need none. */
+static void note_own_tables(struct rocpd_parts *parts)
+{
+    for (uint32_t i = 0; i < parts->count; i++) {
+        struct rocpd_part *part = &parts->parts[i];
+        uint32_t sharing = 0;
+
+        for (uint32_t k = 0; k < parts->count; k++)
+            sharing += strcmp(parts->parts[k].suffix, part->suffix) == 0;
+        if (sharing == 1 && suffix_names_guid(part))
+            part->has_guid = false;
+    }
+}
+
 /* Without device work all that is there is one part, so that a file of calls alone is read
  * too. */
 void rocpd_find_parts(struct rocpd_parts *parts, struct sqlite_input *database, uint32_t most)
@@ -85,6 +113,7 @@ void rocpd_find_parts(struct rocpd_parts *parts, struct sqlite_input *database, 
     parts->most = most;
     for_each_suffix(parts, database, "rocpd_kernel_dispatch", false);
     for_each_suffix(parts, database, "rocpd_memory_copy", false);
+    note_own_tables(parts);
     if (parts->count > 0)
         return;
     for_each_suffix(parts, database, "rocpd_region", true);
