@@ -259,6 +259,29 @@ static bool plan_reads_for_serving(const struct bytes *asked, struct error *erro
                      of_training);
 }
 
+static bool plan_is_asked(const struct bytes *asked, const char *name)
+{
+    const char *end = (const char *)asked->bytes + asked->length;
+
+    for (const char *at = (const char *)asked->bytes; at < end; at += strlen(at) + 1) {
+        if (strcmp(at, name) == 0)
+            return true;
+        at += strlen(at) + 1;
+    }
+    return false;
+}
+
+/* Options that change nothing where nothing interrupts; NULL: none of them is given. */
+static const char *plan_option_of_interruptions(const struct bytes *asked)
+{
+    static const char *const names[] = {"restart", "checkpoint-time", "checkpoint-every"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (plan_is_asked(asked, names[i]))
+            return names[i];
+    return NULL;
+}
+
 static const char *plan_option_of_bill(const struct plan_bill *bill)
 {
     return bill->of_device_hour > 0.0  ? "--cost-per-hour"
@@ -277,6 +300,10 @@ static bool plan_options_agree(const struct plan_wanted *wanted, const struct by
         return error_set(error, ERROR_USAGE,
                          "%s is of use with --tokens: how many shall be trained on?",
                          plan_option_of_bill(&wanted->bill));
+    if (wanted->bill.interruptions <= 0.0 && plan_option_of_interruptions(asked))
+        return error_set(error, ERROR_USAGE,
+                         "--%s is of use with --interruptions: how many has a device in a day?",
+                         plan_option_of_interruptions(asked));
     if (wanted->model.step_time_ns > 0 && wanted->model.context == 0)
         return error_set(error, ERROR_USAGE,
                          "--latency is of use with --context: how many tokens has a request?");
@@ -293,6 +320,38 @@ static bool plan_options_agree(const struct plan_wanted *wanted, const struct by
     return wanted->model.context == 0 || plan_reads_for_serving(asked, error);
 }
 
+/* Numbers that no run has are mistyped, and what is computed from them means nothing. */
+static bool plan_numbers_can_be(const struct plan_wanted *wanted, struct error *error)
+{
+    const struct plan_bill *bill = &wanted->bill;
+    const struct {
+        const char *name;
+        double number; /* 0: not given */
+        double least;
+        double most;
+        const char *of_what;
+    } numbers[] = {
+        {"tokens", bill->tokens, 1, 1e18, "tokens"},
+        {"cost-per-hour", bill->of_device_hour, 1e-6, 1e6, "for an hour of one device"},
+        {"watts", bill->watts, 1, 1e5, "W of one device"},
+        {"interruptions", bill->interruptions, 1e-9, 1e3, "of one device in a day"},
+        {"restart", bill->restart_minutes, 1e-3, 1e5, "minutes"},
+        {"checkpoint-time", bill->checkpoint_seconds, 1e-3, 1e6, "seconds"},
+        {"checkpoint-every", bill->checkpoint_interval, 1e-3, 1e6, "minutes"},
+        {"network", wanted->network, 1e-2, 1e5, "GB/s"},
+        {"launch", wanted->launch, 1e-3, 1e5, "µs"},
+        {"calibrate", wanted->calibration, 0.1, 10, "times as long as planned"},
+    };
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i].number > 0.0 &&
+            !(numbers[i].number >= numbers[i].least && numbers[i].number <= numbers[i].most))
+            return error_set(error, ERROR_USAGE, "--%s is %g, and can be %g to %g %s",
+                             numbers[i].name, numbers[i].number, numbers[i].least, numbers[i].most,
+                             numbers[i].of_what);
+    return true;
+}
+
 /* The two plans have nothing in common: a recording is scaled, a model is counted. */
 static bool plan_as_asked(struct plan_settings *settings, const struct bytes *asked,
                           struct error *error)
@@ -302,7 +361,8 @@ static bool plan_as_asked(struct plan_settings *settings, const struct bytes *as
     if (settings->recorded_rates.path)
         return error_set(error, ERROR_USAGE,
                          "--recorded-rates is of a recording: give --from TRACE, or --rates alone");
-    if (!plan_options_agree(&settings->wanted, asked, error))
+    if (!plan_numbers_can_be(&settings->wanted, error) ||
+        !plan_options_agree(&settings->wanted, asked, error))
         return false;
     /* A factor has no meaning without a recorded pass to multiply. */
     if (settings->wanted.request.batch > 0 || settings->wanted.request.batch_factor > 0.0)

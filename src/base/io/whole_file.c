@@ -34,6 +34,7 @@ char *read_whole_file(const char *path, size_t *length, bool *is_missing, struct
     }
     text = require_memory(malloc(capacity));
     *length = 0;
+    errno = 0; /* "Is a directory" shows when it is read */
     for (;;) {
         size_t more = fread(text + *length, 1, capacity - *length, file);
 
@@ -47,7 +48,8 @@ char *read_whole_file(const char *path, size_t *length, bool *is_missing, struct
         return text;
     }
     if (ferror(file))
-        (void)error_set(error, ERROR_INPUT, "cannot read '%s': %s", path, strerror(EIO));
+        (void)error_set(error, ERROR_INPUT, "cannot read '%s': %s", path,
+                        strerror(errno ? errno : EIO));
     else
         (void)whole_file_is_too_large(path, error);
     (void)fclose(file);
