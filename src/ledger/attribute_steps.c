@@ -634,28 +634,32 @@ static void leave_out_steps(struct host_activity *activity, const struct step_wi
         host_activity_leave_out(activity, windows->windows[i].name);
 }
 
-void attribute_steps(struct ledger *ledger, const struct trace *trace,
-                     const struct ledger_options *options)
+/* Before steps are chosen by number: which clock fits is measured on all steps, so that a range of
+ * steps is shown by the same clock as the whole. */
+void find_ledger_steps(struct ledger *ledger, struct step_windows *windows,
+                       const struct trace *trace, const struct ledger_options *options)
 {
-    struct attribution attribution = {.trace = trace, .ledger = ledger};
-    struct step_windows windows = {0};
-
     ledger->device = choose_device(trace, options->device);
     ledger->is_cpu_only = ledger->device < 0;
-    ledger->classes = classify_device_events(trace);
     if (options->step_pattern)
-        find_steps_by_pattern(&windows, trace, options->step_pattern);
+        find_steps_by_pattern(windows, trace, options->step_pattern);
     else
-        find_step_windows(&windows, trace, options->choice, ledger->device);
-    /* Before steps are chosen by number: which clock fits is measured on all steps, so that a
-     * range of steps is shown by the same clock as the whole. */
-    ledger->clocks = choose_step_clock(&windows, trace, ledger->device, options->clock);
-    step_ledger_choose_steps(ledger, &windows, options);
+        find_step_windows(windows, trace, options->choice, ledger->device);
+    ledger->clocks = choose_step_clock(windows, trace, ledger->device, options->clock);
+    step_ledger_choose_steps(ledger, windows, options);
+}
+
+void attribute_steps(struct ledger *ledger, const struct step_windows *windows,
+                     const struct trace *trace, const struct ledger_options *options)
+{
+    struct attribution attribution = {.trace = trace, .ledger = ledger};
+
+    ledger->classes = classify_device_events(trace);
     ledger->activity = require_memory(calloc(1, sizeof *ledger->activity));
     attribution.activity = ledger->activity;
     host_activity_init(ledger->activity, trace);
-    if (windows.source == WINDOW_RANGES)
-        leave_out_steps(ledger->activity, &windows);
+    if (windows->source == WINDOW_RANGES)
+        leave_out_steps(ledger->activity, windows);
     device_work_init(&attribution.work, trace, ledger->device);
     if (options->keeps_pieces)
         ledger->pieces = require_memory(calloc(1, sizeof *ledger->pieces));
@@ -667,7 +671,6 @@ void attribute_steps(struct ledger *ledger, const struct trace *trace,
     }
     attribute_between(&attribution);
     finish_worst_gaps(&attribution);
-    step_windows_clear(&windows);
     device_work_clear(&attribution.work);
 }
 

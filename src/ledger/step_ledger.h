@@ -127,10 +127,14 @@ struct ledger_options {
     bool keeps_pieces;           /* when each account had its time: for who draws it */
 };
 
-/* Books `trace`. `ledger` must be zeroed. Never fails; step_count is 0 for a trace without timed
- * events. */
-void attribute_steps(struct ledger *ledger, const struct trace *trace,
-                     const struct ledger_options *options);
+/* Where the steps of `trace` are, by the windows found: `ledger` and `windows` must be zeroed.
+ * Never fails; step_count is 0 for a trace without timed events. */
+void find_ledger_steps(struct ledger *ledger, struct step_windows *windows,
+                       const struct trace *trace, const struct ledger_options *options);
+
+/* Books those steps; changes nothing of where they are. */
+void attribute_steps(struct ledger *ledger, const struct step_windows *windows,
+                     const struct trace *trace, const struct ledger_options *options);
 void ledger_clear(struct ledger *ledger);
 
 #endif

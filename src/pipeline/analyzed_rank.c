@@ -89,50 +89,105 @@ static struct peak_settings peaks_of(const struct attribution_options *plan,
     return peaks;
 }
 
+/* What is booked and what the modules cost need the steps both, and not each other. */
+static void measure_costs_aside(void *argument)
+{
+    struct analyzed_rank *analyzed = argument;
+
+    measure_step_costs(&analyzed->costs, analyzed->trace, &analyzed->ledger,
+                       &analyzed->description);
+}
+
+/* Each takes about half of the time. The costs read the windows of the steps alone, which do not
+ * change any more; what is booked to a step stands beside them. */
+static bool attribute_side_by_side(struct analyzed_rank *analyzed,
+                                   const struct attribution_options *plan, struct error *error)
+{
+    const struct trace *trace = analyzed->trace;
+    struct step_windows windows = {0};
+    struct side_work costs;
+
+    find_ledger_steps(&analyzed->ledger, &windows, trace, &plan->ledger);
+    if (analyzed->ledger.step_count == 0) {
+        step_windows_clear(&windows);
+        return no_such_step(trace, &plan->ledger, error);
+    }
+    side_work_begin(&costs, plan->threads, measure_costs_aside, analyzed);
+    attribute_steps(&analyzed->ledger, &windows, trace, &plan->ledger);
+    side_work_end(&costs);
+    step_windows_clear(&windows);
+    return true;
+}
+
+/* A damaged side file is told by `flopledger flops`; here only what it says is missing. */
+static void find_description(struct analyzed_rank *analyzed,
+                             const struct architecture *architecture)
+{
+    struct error side_error = {0};
+
+    if (!model_description_find(&analyzed->description,
+                                trace_text(analyzed->trace, analyzed->trace->path), &side_error))
+        model_description_clear(&analyzed->description);
+    if (architecture)
+        analyzed->description.architecture = architecture;
+}
+
 /* The order is that of what each needs: steps before costs, since only operators in the steps
  * are counted; costs before efficiency. The device is checked first, for otherwise a wrong
  * number would be told as "no step". */
 bool analyze_rank(struct analyzed_rank *analyzed, const struct trace *trace,
                   const struct attribution_options *plan, struct error *error)
 {
-    struct error side_error = {0};
     struct peak_settings peaks;
 
     analyzed->trace = trace;
     if (!has_device(trace, plan->ledger.device, error))
         return false;
-    attribute_steps(&analyzed->ledger, trace, &plan->ledger);
-    if (analyzed->ledger.step_count == 0)
-        return no_such_step(trace, &plan->ledger, error);
+    find_description(analyzed, plan->architecture);
+    if (!attribute_side_by_side(analyzed, plan, error))
+        return false;
     if (plan->peaks.rates &&
         !check_rates_fit(plan->peaks.rates, trace, analyzed->ledger.device, error))
         return false;
-    /* a damaged side file is told by `flopledger flops`; here only what it says is missing */
-    if (!model_description_find(&analyzed->description, trace_text(trace, trace->path),
-                                &side_error))
-        model_description_clear(&analyzed->description);
-    if (plan->architecture)
-        analyzed->description.architecture = plan->architecture;
-    measure_step_costs(&analyzed->costs, trace, &analyzed->ledger, &analyzed->description);
+    if (plan->begins_replay && plan->threads > 1)
+        (void)analyzed_rank_begin_replay(analyzed, plan->threads);
     peaks = peaks_of(plan, &analyzed->description.processor);
     measure_efficiency(&analyzed->efficiency, trace, &analyzed->ledger, &analyzed->costs, &peaks);
     measure_work_totals(&analyzed->work, &analyzed->efficiency);
     return true;
 }
 
+/* It only reads what is analyzed, as the sections do that are made meanwhile. */
+static void replay_aside(void *argument)
+{
+    struct analyzed_rank *analyzed = argument;
+
+    replay_steps(&analyzed->simulation, analyzed->trace, &analyzed->ledger, &analyzed->costs);
+}
+
 /* Built on demand and once: the graph of a long trace takes more memory than anything else
  * here, and most commands never ask for it. */
+struct replay_model *analyzed_rank_begin_replay(struct analyzed_rank *analyzed, unsigned threads)
+{
+    if (!analyzed->has_replay && can_replay_steps(&analyzed->ledger)) {
+        analyzed->has_replay = true;
+        side_work_begin(&analyzed->replaying, threads, replay_aside, analyzed);
+    }
+    return analyzed->has_replay ? &analyzed->simulation : NULL;
+}
+
 struct replay_model *analyzed_rank_replay(struct analyzed_rank *analyzed)
 {
-    if (!analyzed->has_replay)
-        analyzed->has_replay = replay_steps(&analyzed->simulation, analyzed->trace,
-                                            &analyzed->ledger, &analyzed->costs);
-    return analyzed->has_replay ? &analyzed->simulation : NULL;
+    struct replay_model *simulation = analyzed_rank_begin_replay(analyzed, 1);
+
+    side_work_end(&analyzed->replaying);
+    return simulation;
 }
 
 /* From the top down: each of these points into those that are cleared after it. */
 void analyzed_rank_clear(struct analyzed_rank *analyzed)
 {
+    side_work_end(&analyzed->replaying);
     replay_model_clear(&analyzed->simulation);
     work_totals_clear(&analyzed->work);
     efficiency_clear(&analyzed->efficiency);

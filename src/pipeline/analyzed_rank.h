@@ -4,6 +4,7 @@
 
 #include "base/core/attributes.h"
 #include "base/core/error.h"
+#include "base/core/worker_threads.h"
 #include "cost/efficiency/efficiency.h"
 #include "cost/efficiency/work_totals.h"
 #include "cost/modules/model_description.h"
@@ -19,6 +20,8 @@ struct attribution_options {
     struct ledger_options ledger;
     struct peak_settings peaks;
     const struct architecture *architecture; /* of the model; NULL: what the capture says */
+    unsigned threads;                        /* at the same time at most; 0: one */
+    bool begins_replay; /* it will be asked for: with several threads it is begun at once */
 };
 
 /* Zeroed is empty. Its parts point to one another: not to be moved once analyzed. */
@@ -31,6 +34,7 @@ struct analyzed_rank {
     struct work_totals work;
     struct replay_model simulation; /* see analyzed_rank_replay */
     bool has_replay;                /* it was asked for, and there is one */
+    struct side_work replaying;     /* that makes it */
 };
 
 /* `analyzed` must be zeroed; `trace` must live as long as it. ERROR_NO_DATA where the trace has no
@@ -41,6 +45,9 @@ MUST_USE bool analyze_rank(struct analyzed_rank *analyzed, const struct trace *t
 /* The graph of the steps, for all who ask: made when it is asked for first. NULL: nothing ran on a
  * device. */
 struct replay_model *analyzed_rank_replay(struct analyzed_rank *analyzed);
+
+/* The same, but it may be on its way: side_work_end(&analyzed->replaying) waits for it. */
+struct replay_model *analyzed_rank_begin_replay(struct analyzed_rank *analyzed, unsigned threads);
 
 void analyzed_rank_clear(struct analyzed_rank *analyzed);
 

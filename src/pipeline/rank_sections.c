@@ -31,12 +31,15 @@ static void add_memory(struct results *results, const struct trace *trace,
 void add_rank_sections(struct results *results, const struct trace *trace,
                        struct analyzed_rank *analyzed, const struct analysis_plan *plan)
 {
+    struct replay_model *simulation = analyzed_rank_begin_replay(analyzed, plan->analysis.threads);
+
     run_analyses(results, &(struct analysis_input){.trace = trace,
                                                    .ledger = &analyzed->ledger,
                                                    .costs = &analyzed->costs,
                                                    .efficiency = &analyzed->efficiency,
                                                    .work = &analyzed->work,
-                                                   .simulation = analyzed_rank_replay(analyzed),
+                                                   .simulation = simulation,
+                                                   .replaying = &analyzed->replaying,
                                                    .description = &analyzed->description,
                                                    .options = &plan->analysis});
     if (plan->with_memory && trace->memory.count > 0)

@@ -198,6 +198,13 @@ static unsigned threads_of_rank(const struct rank_taker *taker)
     return files < threads ? threads / (unsigned)(files ? files : 1) : 1;
 }
 
+/* Known before the trace is analyzed, of which may_be_wanted needs that it could be. */
+static bool is_surely_in_full(const struct taking *taking)
+{
+    return taking->in_full == EVERY_RANK_IN_FULL ||
+           (taking->in_full == ONE_RANK_IN_FULL && taking->taker->files->count == 1);
+}
+
 /* The course comes last, for it takes the graph away from the analyzed trace. */
 static bool collect_trace(struct results *results, const struct trace *trace, const void *context,
                           struct error *error)
@@ -205,16 +212,17 @@ static bool collect_trace(struct results *results, const struct trace *trace, co
     const struct taking *taking = context;
     const struct rank_reading *reading = taking->taker->reading;
     SCOPED(analyzed_rank) analyzed = {0};
+    struct analysis_plan plan = *reading->plan;
 
-    if (!analyze_rank(&analyzed, trace, &reading->plan->attribution, error))
+    plan.analysis.threads = threads_of_rank(taking->taker);
+    plan.attribution.threads = plan.analysis.threads;
+    plan.attribution.begins_replay = is_surely_in_full(taking);
+    if (!analyze_rank(&analyzed, trace, &plan.attribution, error))
         return false;
     note_clock(taking->taker, &analyzed.ledger);
     if (taking->makes_digests)
         keep_digest(taking->taker, trace, &analyzed);
     if (may_be_wanted(taking, trace)) {
-        struct analysis_plan plan = *reading->plan;
-
-        plan.analysis.threads = threads_of_rank(taking->taker);
         plan.analysis.has_other_ranks = may_have_others(taking->taker, trace);
         add_rank_sections(results, trace, &analyzed, &plan);
     }

@@ -6,6 +6,7 @@
 #ifndef FLOPLEDGER_SECTIONS_ANALYSIS_H
 #define FLOPLEDGER_SECTIONS_ANALYSIS_H
 
+#include "base/core/worker_threads.h"
 #include "cost/architectures/architecture.h"
 #include "cost/architectures/convention.h"
 #include "cost/efficiency/efficiency.h"
@@ -57,7 +58,9 @@ struct analysis_input {
     const struct module_costs *costs;      /* of the ops in the ledger's steps */
     const struct efficiency *efficiency;   /* what the matrix time is made of */
     const struct work_totals *work;        /* the device's work by operator, class and module */
-    const struct replay_model *simulation; /* of the steps; NULL: nothing ran on a device */
+    const struct replay_model *simulation; /* of the steps: see replay_of, which waits for it; NULL:
+                                              nothing ran on a device */
+    struct side_work *replaying;           /* that makes it; NULL: it is made */
     struct steps_path *path;               /* for steps_path_of; NULL: nobody else asks for it */
     const struct model_description *description; /* of the model; zeroed where there is none */
     const struct analysis_options *options;

@@ -6,6 +6,7 @@
 #include "sections/ranks/ranks_overview.h"
 #include "sections/step/clock_numbers.h"
 #include "sections/step/headline.h"
+#include "sections/step/steps_replay.h"
 #include "sections/timeline/timeline_parts.h"
 
 #include <inttypes.h>
@@ -106,6 +107,7 @@ void run_analyses(struct results *results, const struct analysis_input *given)
 
     shared.path = given->options->timeline_blocks > 0 ? &path : NULL;
     run_side_by_side_into(results, rank, input);
+    (void)replay_of(input); /* where nobody asked: nothing goes on once this returns */
     rank->headline = headline_of(results, input, find_most_expensive(rank));
     rank->is_largest_loss_unknown = why_windows_mislead(results, input->ledger) != NULL;
     if (input->options->timeline_blocks > 0)

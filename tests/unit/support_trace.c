@@ -131,9 +131,12 @@ void made_trace_finish(struct made_trace *made, enum window_choice choice)
                                      .last_step = INT64_MAX,
                                      .device = -1,
                                      .clock = made->clock};
+    struct step_windows windows = {.count = 0};
 
     trace_finish(&made->trace, &made->builder, 1, 1);
-    attribute_steps(&made->ledger, &made->trace, &options);
+    find_ledger_steps(&made->ledger, &windows, &made->trace, &options);
+    attribute_steps(&made->ledger, &windows, &made->trace, &options);
+    step_windows_clear(&windows);
     results_init(&made->results);
 }
 
@@ -156,9 +159,10 @@ struct analysis_input made_input(struct made_trace *made, const struct analysis_
                                     .options = options};
     replay_model_clear(&made->simulation);
     made->simulation = (struct replay_model){.is_refused = false};
-    input.simulation = replay_steps(&made->simulation, &made->trace, &made->ledger, &made->costs)
-                           ? &made->simulation
-                           : NULL;
+    if (can_replay_steps(&made->ledger)) {
+        replay_steps(&made->simulation, &made->trace, &made->ledger, &made->costs);
+        input.simulation = &made->simulation;
+    }
     return input;
 }
 

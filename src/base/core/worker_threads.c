@@ -3,7 +3,6 @@
 
 #include "base/core/invariant.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -48,4 +47,36 @@ void run_side_by_side(unsigned threads, size_t count, void (*work)(void *argumen
     for (size_t i = 0; i < started_count; i++)
         pthread_join(started[i], NULL);
     free(started);
+}
+
+static void *work_aside(void *side)
+{
+    struct side_work *begun = side;
+
+    begun->work(begun->argument);
+    return NULL;
+}
+
+/* Without a thread it is done here: whoever waits finds it done, a little later than it would have
+ * been. */
+void side_work_begin(struct side_work *side, unsigned threads, void (*work)(void *argument),
+                     void *argument)
+{
+    *side = (struct side_work){.work = work, .argument = argument};
+    pthread_mutex_init(&side->lock, NULL);
+    side->has_thread = threads > 1 && pthread_create(&side->thread, NULL, work_aside, side) == 0;
+    if (!side->has_thread)
+        work(argument);
+}
+
+/* The lock is held while the first waits: whoever comes meanwhile waits as well. */
+void side_work_end(struct side_work *side)
+{
+    if (!side->work)
+        return;
+    pthread_mutex_lock(&side->lock);
+    if (side->has_thread)
+        pthread_join(side->thread, NULL);
+    side->has_thread = false;
+    pthread_mutex_unlock(&side->lock);
 }

@@ -14,6 +14,7 @@
 #include "sections/chosen_events.h"
 #include "sections/step/clock_numbers.h"
 #include "sections/step/headline.h"
+#include "sections/step/steps_replay.h"
 #include "trace/trace.h"
 
 #include <inttypes.h>
@@ -35,8 +36,8 @@ struct advice_findings {
 
 /* What the advice is asked about. */
 struct advice_question {
+    const struct analysis_input *input;
     const struct efficiency *efficiency;
-    const struct replay_model *simulation;       /* NULL: no change is replayed */
     const struct model_description *description; /* of the recorder; NULL: none */
     bool has_other_ranks;                        /* of the same run are shown with this one */
 };
@@ -96,11 +97,13 @@ static void add_estimate(struct results *results, const struct replay_model *sim
 static void add_replay_costs(const struct advice_case *advice, struct finding *findings,
                              size_t count)
 {
-    for (size_t i = 0; i < count && advice->simulation; i++) {
+    const struct replay_model *simulation = replay_of(advice->input);
+
+    for (size_t i = 0; i < count && simulation; i++) {
         const char *change = replay_costs_change_of(&findings[i]);
 
         if (change)
-            add_estimate(advice->results, advice->simulation, &findings[i], change);
+            add_estimate(advice->results, simulation, &findings[i], change);
     }
 }
 
@@ -404,7 +407,7 @@ static struct advice_findings give_advice(struct results *results,
                                  .ledger = ledger,
                                  .costs = efficiency->costs,
                                  .efficiency = efficiency,
-                                 .simulation = question->simulation,
+                                 .input = question->input,
                                  .description = question->description,
                                  .has_other_ranks = question->has_other_ranks,
                                  .results = results};
@@ -477,8 +480,8 @@ static struct section *advise(struct results *results, const struct analysis_inp
         return new_advice(results, results_format(results, "No advice: %s.", why));
     /* Only now: rules walk over all events, which a refused case need not pay for. */
     advice = give_advice(
-        results, &(struct advice_question){.efficiency = input->efficiency,
-                                           .simulation = input->simulation,
+        results, &(struct advice_question){.input = input,
+                                           .efficiency = input->efficiency,
                                            .description = input->description,
                                            .has_other_ranks = input->options->has_other_ranks});
     section = new_advice(

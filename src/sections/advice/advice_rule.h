@@ -11,9 +11,9 @@
 #include "ledger/class_timeline.h"
 #include "ledger/step_ledger.h"
 #include "output/results/results.h"
-#include "replay/replay_model.h"
 #include "sections/advice/attention_scores.h"
 #include "sections/advice/host_calls.h"
+#include "sections/analysis.h"
 #include "trace/name_answers.h"
 #include "trace/trace.h"
 
@@ -92,7 +92,7 @@ struct advice_case {
     const struct ledger *ledger;
     const struct module_costs *costs;            /* of the ops in the ledger's steps */
     const struct efficiency *efficiency;         /* what the matrix time is made of */
-    const struct replay_model *simulation;       /* of the steps; NULL: nothing ran on a device */
+    const struct analysis_input *input;          /* for replay_of: asked late, since it may wait */
     struct results *results;                     /* texts live there */
     const struct model_description *description; /* may be NULL */
     bool has_other_ranks;                        /* their traces are given with this one */

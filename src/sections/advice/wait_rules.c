@@ -12,6 +12,7 @@
 #include "sections/advice/named_code.h"
 #include "sections/advice/recording_rules.h"
 #include "sections/advice/waiting_claims.h"
+#include "sections/step/steps_replay.h"
 #include "trace/recorder_words.h"
 
 #include <inttypes.h>
@@ -293,13 +294,14 @@ static void leave_out_pauses(const struct advice_case *advice, struct advice_cla
 static int64_t replayed_gain_ns(const struct advice_case *advice)
 {
     SCOPED(scenario) scenario = {.text = NULL};
+    const struct replay_model *simulation = replay_of(advice->input);
     struct replay_estimate estimate;
     double whole_ns = 0;
 
-    if (!advice->simulation)
+    if (!simulation)
         return -1;
     require_invariant(scenario_parse(&scenario, "sync=0", NULL), "the change can be read");
-    if (!replay_model_try(advice->simulation, &scenario, &estimate) || estimate.speedup <= 0)
+    if (!replay_model_try(simulation, &scenario, &estimate) || estimate.speedup <= 0)
         return -1;
     for (uint32_t i = 0; i < advice->ledger->step_count; i++)
         whole_ns += (double)(advice->ledger->steps[i].window.end_ns -

@@ -9,6 +9,7 @@
 #include "ledger/step_finder.h"
 #include "sections/model/scaled_parts.h"
 #include "sections/model/trained_batch.h"
+#include "sections/step/steps_replay.h"
 #include "trace/recorder_words.h"
 
 #include <math.h>
@@ -338,7 +339,7 @@ static bool scaling_has_shapes(const struct scaling *scaling, uint32_t event)
 static bool scale_on_device(struct scaling *scaling, struct error *error)
 {
     const struct analysis_input *input = scaling->input;
-    const struct replay_model *replay = input->simulation;
+    const struct replay_model *replay = replay_of(input);
     struct scaled_steps *steps = scaling->steps;
     struct step_finder finder = {.ledger = input->ledger};
     double *factors;

@@ -464,7 +464,7 @@ static struct section *follow_path(struct results *results, const struct analysi
         "The one chain of work and waits that decided when the steps ended: each link began when "
         "the one before it was done. Only what shortens it makes a step shorter; the rest has "
         "slack.");
-    if (input->simulation->is_refused) {
+    if (replay_of(input)->is_refused) {
         tell_of_refused_replay(results, section, input->simulation,
                                &(struct refused_words){"no critical path", false});
         return section;

@@ -5,21 +5,31 @@
 
 #include <inttypes.h>
 
-/* A trace of the host alone has no device whose work could be replayed. What is recomputed is
- * found once here: the model needs it only while it is built. */
-bool replay_steps(struct replay_model *simulation, const struct trace *trace,
+/* A trace of the host alone has no device whose work could be replayed. */
+bool can_replay_steps(const struct ledger *ledger)
+{
+    return !ledger->is_cpu_only && ledger->step_count > 0;
+}
+
+/* What is recomputed is found once here: the model needs it only while it is built. */
+void replay_steps(struct replay_model *simulation, const struct trace *trace,
                   const struct ledger *ledger, const struct module_costs *costs)
 {
-    uint8_t *is_recomputed;
+    uint8_t *is_recomputed = find_recomputed(&costs->contexts, trace);
 
-    if (ledger->is_cpu_only || ledger->step_count == 0)
-        return false;
-    is_recomputed = find_recomputed(&costs->contexts, trace);
     replay_model_begin(
         simulation,
         &(struct recorded_steps){.trace = trace, .ledger = ledger, .is_recomputed = is_recomputed});
     large_array_free(is_recomputed);
-    return true;
+}
+
+/* Who can do without asks late, or not at all: the replay is the longest of what is made of a
+ * trace, and most rules of the advice are asked while it is on its way. */
+const struct replay_model *replay_of(const struct analysis_input *input)
+{
+    if (input->replaying)
+        side_work_end(input->replaying);
+    return input->simulation;
 }
 
 /* The graph of a long recording may need more memory than the trace itself; then steps around

@@ -2,14 +2,18 @@
 #ifndef FLOPLEDGER_SECTIONS_STEP_STEPS_REPLAY_H
 #define FLOPLEDGER_SECTIONS_STEP_STEPS_REPLAY_H
 
-#include "base/core/attributes.h"
 #include "replay/replay_model.h"
 #include "sections/analysis.h"
 
-/* For analysis_input.study: `costs` are of the trace's ops. `simulation` must be zeroed. False
- * where there is nothing to replay: no step, or nothing ran on a device. */
-MUST_USE bool replay_steps(struct replay_model *simulation, const struct trace *trace,
-                           const struct ledger *ledger, const struct module_costs *costs);
+/* False where there is nothing to replay: no step, or nothing ran on a device. */
+bool can_replay_steps(const struct ledger *ledger);
+
+/* For analysis_input.simulation: `costs` are of the trace's ops. `simulation` must be zeroed. */
+void replay_steps(struct replay_model *simulation, const struct trace *trace,
+                  const struct ledger *ledger, const struct module_costs *costs);
+
+/* That of the input, once it is made; NULL: there is none. */
+const struct replay_model *replay_of(const struct analysis_input *input);
 
 /* NULL where all steps are replayed, else which are. */
 const char *replayed_steps_text(struct results *results, const struct replay_model *simulation);

@@ -275,11 +275,12 @@ static void note_other_ranks(struct results *results, struct section *section,
 /* The table comes even where the replay was refused: removal alone is still known. */
 static struct section *replay_changes(struct results *results, const struct analysis_input *input)
 {
-    const struct replay_model *simulation = input->simulation;
+    const struct replay_model *simulation;
     struct section *section;
 
     if (input->options->scenario_count == 0 || input->ledger->step_count == 0)
         return NULL;
+    simulation = replay_of(input);
     section = section_new(results, "what_if", "What if",
                           "The steps replayed: each thread, call and kernel starts when what it "
                           "waits for has ended; communication is as long as recorded.");

@@ -35,9 +35,50 @@ static void each_piece_is_done_once(void **state)
     run_side_by_side(4, 0, do_piece, done);
 }
 
+struct made_aside {
+    struct side_work side;
+    int made;
+    atomic_int seen;
+};
+
+static void make_aside(void *argument)
+{
+    struct made_aside *made = argument;
+
+    made->made++;
+}
+
+static void wait_for_it(void *argument, size_t index)
+{
+    struct made_aside *made = argument;
+
+    (void)index;
+    side_work_end(&made->side);
+    atomic_fetch_add(&made->seen, made->made);
+}
+
+static void work_aside_is_done_once_and_all_wait_for_it(void **state)
+{
+    static const struct made_aside nothing;
+
+    (void)state;
+    for (unsigned threads = 0; threads < 3; threads++) {
+        for (int turn = 0; turn < 100; turn++) {
+            struct made_aside made = nothing;
+
+            side_work_end(&made.side); /* there is none yet */
+            side_work_begin(&made.side, threads, make_aside, &made);
+            run_side_by_side(4, 8, wait_for_it, &made);
+            assert_int_equal(made.made, 1);
+            assert_int_equal(atomic_load(&made.seen), 8);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(work_aside_is_done_once_and_all_wait_for_it),
         cmocka_unit_test(each_piece_is_done_once),
     };
 

@@ -267,7 +267,12 @@ static void a_refused_replay_has_no_path(void **state)
 
 static int check_file(const char *name)
 {
-    struct read_options options = {.threads = 1};
+    struct read_options reading = {.threads = 1};
+    struct ledger_options options = {.choice = WINDOW_CHOICE_AUTO,
+                                     .first_step = INT64_MIN,
+                                     .last_step = INT64_MAX,
+                                     .device = -1};
+    struct step_windows windows = {.count = 0};
     SCOPED(replay_model) simulation = {.is_refused = false};
     SCOPED(steps_path) path = {.graph = NULL};
     SCOPED(trace) trace = {0};
@@ -275,15 +280,13 @@ static int check_file(const char *name)
     struct error error = {0};
     const char *problem = NULL;
 
-    if (!open_trace(&trace, name, &options, &error)) {
+    if (!open_trace(&trace, name, &reading, &error)) {
         printf("skipped %s: %s\n", name, error.message);
         return 0;
     }
-    attribute_steps(&ledger, &trace,
-                    &(struct ledger_options){.choice = WINDOW_CHOICE_AUTO,
-                                             .first_step = INT64_MIN,
-                                             .last_step = INT64_MAX,
-                                             .device = -1});
+    find_ledger_steps(&ledger, &windows, &trace, &options);
+    attribute_steps(&ledger, &windows, &trace, &options);
+    step_windows_clear(&windows);
     if (ledger.is_cpu_only || ledger.step_count == 0) {
         printf("skipped %s: nothing ran on a device\n", name);
         return 0;
