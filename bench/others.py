@@ -56,10 +56,12 @@ def other(title: str, command: list[str], missing: str) -> Contender:
     return Contender(title, limited, rounds=1, may_fail=True, failure=missing)
 
 
-def holistic_trace_analysis(packed: Path) -> Contender:
-    command = [str(VENV / "bin/python"), "-c", TEMPORAL_BREAKDOWN, str(packed)]
+def holistic_trace_analysis(trace: Path) -> Contender:
+    """It reads both kinds, told apart by the name's end."""
+    command = [str(VENV / "bin/python"), "-c", TEMPORAL_BREAKDOWN, str(trace)]
     missing = "" if version_of("HolisticTraceAnalysis") != "not here" else "it was not here"
-    return other("HolisticTraceAnalysis, temporal breakdown, from `.json.gz`", command, missing)
+    kind = "from `.json.gz`" if trace.suffix == ".gz" else "plain file"
+    return other(f"HolisticTraceAnalysis, temporal breakdown, {kind}", command, missing)
 
 
 def trace_lens(packed: Path, folder: Path) -> Contender:

@@ -60,7 +60,8 @@ def contenders(trace: Input) -> dict[str, Contender | None]:
         "inspect_gz": ours("… from `.json.gz`, ISA-L", "inspect", trace.gzip),
         "inspect_zlib": ours("… from `.json.gz`, zlib", "inspect", trace.gzip, environment=ZLIB),
         "json_loads": json_loads(trace.plain),
-        "hta": holistic_trace_analysis(trace.gzip),
+        "hta": holistic_trace_analysis(trace.plain),
+        "hta_gz": holistic_trace_analysis(trace.gzip),
         "trace_lens": trace_lens(trace.gzip, FOLDER),
         "trace_processor": trace_processor(trace.plain),
     }
