@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const attention_names[] = {"flash", "flash1", "flash2", "unfused", NULL};
+static const char *const attention_names[] = {"flash",   "flash1", "flash2",
+                                              "unfused", "flash8", NULL};
 
 static const char *const dispatcher_names[] = {"deepep", "alltoall", NULL};
 
@@ -35,6 +36,44 @@ static bool parse_batch_change(const char *text, void *field)
         return false;
     request->batch = llround(number);
     return true;
+}
+
+static const char recomputed_modules_accepted[] =
+    "parts of a layer, with commas between: core_attn, layernorm, moe_act, mla_up_proj, mlp, moe "
+    "or shared_experts";
+
+/* By the names that Megatron-Core has for its recompute_modules. */
+static bool parse_recomputed_modules(const char *text, void *field)
+{
+    static const struct {
+        const char *name;
+        enum plan_module module;
+    } modules[] = {
+        {"core_attn", PLAN_CORE_ATTENTION},
+        {"layernorm", PLAN_NORMS},
+        {"moe_act", PLAN_MOE_ACTIVATION},
+        {"mla_up_proj", PLAN_LATENT_UP},
+        {"mlp", PLAN_DENSE_FEED},
+        {"moe", PLAN_MOE},
+        {"shared_experts", PLAN_SHARED_EXPERTS},
+    };
+    unsigned *all = field;
+
+    /* A name twice is the same as once, as in Megatron-Core's list. */
+    for (const char *at = text;; at++) {
+        size_t length = strcspn(at, ",");
+        size_t i = 0;
+
+        while (i < sizeof modules / sizeof *modules &&
+               (strlen(modules[i].name) != length || strncmp(modules[i].name, at, length) != 0))
+            i++;
+        if (i == sizeof modules / sizeof *modules)
+            return false;
+        *all |= modules[i].module;
+        at += length;
+        if (*at == '\0')
+            return true;
+    }
 }
 
 struct plan_settings {
@@ -94,6 +133,10 @@ static const struct option plan_options[] = {
     PLAN_NUMBER("shard-devices", shard_devices, 1 << 20,
                 "data ranks that share what ZeRO or FSDP shards, each such group the same (hybrid "
                 "sharding; default: all)"),
+    PARSED_OPTION("recompute-modules", FIELD(recomputed), "NAMES", recomputed_modules,
+                  "with --recompute selective: of what, by Megatron-Core's names, with commas "
+                  "between: core_attn (the default), layernorm, moe_act, mla_up_proj, mlp, moe, "
+                  "shared_experts"),
     PLAN_POSITIVE("recompute-share", recomputed_share, "SHARE",
                   "with --recompute full: of how many of the layers, as a share (default: 1)"),
     PARSED_OPTION(
@@ -102,8 +145,8 @@ static const struct option plan_options[] = {
         "in bf16"),
     CHOICE_OPTION("attention", FIELD(attention), "KERNEL", attention_names,
                   "flash (the fastest fused kernel, the default), flash2 (FlashAttention-2, "
-                  "PyTorch's own), flash1 (kernels of before the device, Triton's) or unfused: "
-                  "scores go to memory and back"),
+                  "PyTorch's own), flash1 (kernels of before the device, Triton's), flash8 (as "
+                  "flash, its products in 8 bits) or unfused: scores go to memory and back"),
     FLAG_OPTION("eager", FIELD(is_eager),
                 "norms and activations are not fused, neither by hand nor by a compiler"),
     NEGATED_OPTION("no-sequence-parallel", FIELD(splits_sequence),
@@ -307,6 +350,10 @@ static bool plan_options_agree(const struct plan_wanted *wanted, const struct by
     if (wanted->model.step_time_ns > 0 && wanted->model.context == 0)
         return error_set(error, ERROR_USAGE,
                          "--latency is of use with --context: how many tokens has a request?");
+    if (wanted->recomputed != 0 && wanted->model.recompute != RECOMPUTE_SELECTIVE)
+        return error_set(error, ERROR_USAGE,
+                         "--recompute-modules is of parts of layers: give --recompute selective, "
+                         "too");
     if (wanted->recomputed_share > 0.0 && wanted->model.recompute != RECOMPUTE_FULL)
         return error_set(error, ERROR_USAGE,
                          "--recompute-share is of whole layers: give --recompute full, too");

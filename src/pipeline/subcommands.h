@@ -262,7 +262,8 @@ struct plan_wanted {
     int64_t accumulated_bytes;
     int64_t shard_devices;
     double recomputed_share;
-    double network; /* GB/s of a node */
+    unsigned recomputed; /* bits of enum plan_module */
+    double network;      /* GB/s of a node */
     struct plan_bill bill;
     double launch; /* microseconds */
     double calibration;

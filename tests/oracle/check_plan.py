@@ -46,8 +46,8 @@ VTRAIN = SHARED / "reference" / "vtrain"
 LIMITS = {
     "vTrain, single node": (0.078, 0.056),
     "vTrain, multi node": (0.062, 0.026),
-    "published runs together": (0.085, 0.061),
-    "of those, no constant was chosen on": (0.106, 0.076),
+    "published runs together": (0.083, 0.060),
+    "of those, no constant was chosen on": (0.102, 0.075),
 }
 
 # Start of a device's name in the table -> how flopledger calls it.
@@ -93,6 +93,10 @@ SOURCES: dict[str, list[str]] = {
     ],
 }
 A100_1600 = ["--network=200"]
+NORMS_AND_ACTIVATION = ["--recompute=selective", "--recompute-modules=layernorm,moe_act"]
+MOE_ACTIVATION = ["--recompute=selective", "--recompute-modules=moe_act"]
+DENSE_FEED = ["--recompute=selective", "--recompute-modules=mlp"]
+LATENT_UP = ["--recompute=selective", "--recompute-modules=mla_up_proj"]
 # What the recipes of Megatron-Bridge's releases say of a model (scripts/performance of v0.2.0, v0.3.0, v0.4.2 and
 # v0.5.0): start of its name, devices, the releases from and to, start of the precision, options.
 RECIPES = [
@@ -101,7 +105,7 @@ RECIPES = [
     ("Qwen3_235B", "B200", "25.11", "26.02", "", ["--overlap-ep"]),
     ("Qwen3_235B", "GB300 GB200", "26.06", "27", "mxfp8", ["--overlap-ep", "--fused-experts"]),
     ("Qwen3_30B", "H100", "25.11", "26.04", "", ["--overlap-ep"]),
-    ("Qwen3_30B", "GB300 GB200", "26.06", "27", "mxfp8", ["--overlap-ep", "--fused-experts"]),
+    ("Qwen3_30B", "GB300 GB200 B300", "26.06", "27", "mxfp8", ["--overlap-ep", "--fused-experts"]),
     ("DeepSeekV3", "GB300 GB200", "26.06", "27", "mxfp8", ["--overlap-ep", "--fused-experts"]),
     ("DeepSeekV3", "B200", "26.06", "27", "mxfp8", ["--overlap-ep"]),
     ("GPT OSS", "GB300 GB200", "26.06", "27", "mxfp8", ["--overlap-ep"]),
@@ -110,6 +114,19 @@ RECIPES = [
     ("GPT OSS", "", "25.09", "26.04", "", ["--dispatcher=alltoall"]),
     ("Qwen3_235B", "B200 H100", "25.09", "27", "", ["--dispatcher=alltoall"]),
     ("Qwen3_30B", "H100", "25.09", "26.02", "", ["--dispatcher=alltoall"]),
+    ("GPT OSS", "GB200 B200 H100", "25.11", "27", "bf16", NORMS_AND_ACTIVATION),
+    ("Qwen3_235B", "GB300 GB200", "26.06", "27", "mxfp8", ["--attention=flash8"]),
+    ("Qwen3_30B", "GB300 GB200 B300", "26.06", "27", "mxfp8", ["--attention=flash8"]),
+    ("DeepSeekV3", "GB300", "26.06", "27", "mxfp8", ["--attention=flash8"]),
+    ("GPT OSS", "GB300 GB200", "26.06", "27", "mxfp8", ["--attention=flash8"]),
+    ("DeepSeekV3", "GB300", "25.11", "27", "bf16", MOE_ACTIVATION),
+    ("DeepSeekV3", "GB300", "26.02", "26.06", "mxfp8", LATENT_UP),
+    ("DeepSeekV3", "GB200", "25.11", "26.04", "", LATENT_UP),
+    ("DeepSeekV3", "GB200", "26.04", "26.06", "mxfp8", DENSE_FEED),
+    ("DeepSeekV3", "GB200", "26.06", "27", "mxfp8", LATENT_UP),
+    ("DeepSeekV3", "B300 B200", "25.11", "27", "", LATENT_UP),
+    ("Kimi", "GB300", "26.04", "27", "", LATENT_UP),
+    ("LLAMA3_8B", "H100", "25.11", "27", "fp8", ["--recompute=full", "--recompute-share=0.15625"]),
 ]
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "plan.md"
 TOGETHER = "published runs together"
@@ -266,7 +283,14 @@ def published_run(row: dict[str, str]) -> Run | str:
     for start, more in SOURCES.items():
         if row["source"].startswith(start):
             options += more
-    options += recipe_options(row, device)
+    recipe = recipe_options(row, device)
+    if any(option.startswith("--recompute=") for option in recipe):
+        options.remove("--recompute=none")
+        checkpointing = "as the recipe says"
+    options += recipe
+    # The recipes of dense models switch it off in 4 bits.
+    if row["precision"] == "nvfp4" and "--overlap-tp" in options:
+        options.remove("--overlap-tp")
     if row["source"].startswith("bigscience-workshop"):
         options += (
             ["--accumulated-bytes=20"]
@@ -502,7 +526,7 @@ def main() -> None:
         outcome.check(mean(errors) <= most, f"{source}: mean error {mean(errors):.3f}")
         outcome.check(median(errors) <= middle, f"{source}: median error {median(errors):.3f}")
     outcome.check(
-        ninety([abs(run.error) for run in tables[TOGETHER]]) <= 0.188, "published runs: p90"
+        ninety([abs(run.error) for run in tables[TOGETHER]]) <= 0.175, "published runs: p90"
     )
     outcome.check(
         middle_of(calibrated_by_source(tables, calibrated)) <= 0.05, "calibrated by any other run"

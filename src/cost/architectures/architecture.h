@@ -131,6 +131,7 @@ struct layer_kind {
     enum attention_mask mask;
     int64_t latent_rank;   /* MLA: of the vector that the cache keeps of keys and values; 0: none */
     int64_t latent_rotary; /* ... and of the rotary key beside it */
+    int64_t latent_up;     /* ... weights from the latent vectors up to queries, keys and values */
     int64_t index_heads;   /* of an indexer, which scores all keys before a few are attended */
     int64_t index_size;    /* of one of its heads */
 

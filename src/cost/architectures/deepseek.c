@@ -31,6 +31,8 @@ static struct layer_kind latent_attention(const struct architecture *architectur
     kind.mixer_matrix += hidden * (key_rank + rotary);
     /* From that vector each head makes the plain part of its keys, and its values. */
     kind.mixer_matrix += key_rank * architecture->heads * (plain + value);
+    kind.latent_up = (query_rank > 0 ? query_rank : hidden) * queries +
+                     key_rank * architecture->heads * (plain + value);
     kind.mixer_matrix += architecture->heads * value * hidden;
     /* The norms of the two vectors. With biases, those stand at the projections down and at
      * the output. */

@@ -38,11 +38,23 @@ struct plan_layout {
     enum recompute recompute;
 };
 
+/* Parts of a layer that are computed again by themselves, as Megatron-Core names them. */
+enum plan_module {
+    PLAN_CORE_ATTENTION = 1 << 0, /* also where no bit is set */
+    PLAN_NORMS = 1 << 1,          /* the two of the layer */
+    PLAN_MOE_ACTIVATION = 1 << 2, /* what stands between the experts' matmuls */
+    PLAN_LATENT_UP = 1 << 3,      /* of MLA: the projections up, and the rotation */
+    PLAN_DENSE_FEED = 1 << 4,
+    PLAN_MOE = 1 << 5, /* router, exchange, experts, and those that all tokens meet */
+    PLAN_SHARED_EXPERTS = 1 << 6,
+};
+
 enum plan_attention {
     PLAN_FLASH,   /* the fastest fused kernel of the device */
     PLAN_FLASH_1, /* Triton's, and what else was there before the device */
     PLAN_FLASH_2, /* FlashAttention-2, PyTorch's own */
     PLAN_UNFUSED, /* scores go to memory and back */
+    PLAN_FLASH_8, /* the fastest, with its products in 8 bits */
 };
 
 struct plan_setting {
@@ -71,6 +83,7 @@ struct plan_setting {
     bool is_uneven;            /* stages may differ by a layer */
     double launch_seconds;     /* what the host takes to launch a kernel */
     double recomputed_share;   /* of the layers that full recomputation is of; 0: of all */
+    unsigned recomputed;       /* what selective recomputation is of: bits of enum plan_module */
     int64_t shard_devices;     /* ranks of data and context that share what ZeRO shards; 0: all */
     int64_t gradient_bytes;    /* of a gradient, as it is kept and reduced */
     int64_t accumulated_bytes; /* read and written to add a gradient of a micro-batch to it */

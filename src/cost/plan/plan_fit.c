@@ -117,6 +117,37 @@ static bool plan_check_experts(const struct architecture *model, const struct pl
 
 /* 2 * cp parts: causal attention is split so that each rank has an early and a late part, of
  * equal work together. */
+/* What no layer of the model has is named by mistake. */
+static bool plan_check_modules(const struct plan_setting *setting, struct error *error)
+{
+    static const struct {
+        enum plan_module module;
+        const char *what;
+    } parts[] = {
+        {PLAN_MOE_ACTIVATION, "moe_act is of routed experts"},
+        {PLAN_MOE, "moe is of routed experts"},
+        {PLAN_SHARED_EXPERTS, "shared_experts is of experts that every token meets"},
+        {PLAN_DENSE_FEED, "mlp is of dense feed-forwards"},
+        {PLAN_LATENT_UP, "mla_up_proj is of latent attention"},
+    };
+    unsigned there = PLAN_CORE_ATTENTION | PLAN_NORMS;
+
+    for (int i = 0; i < setting->model->kind_count; i++) {
+        const struct layer_kind *kind = &setting->model->kinds[i];
+
+        there |= (kind->experts > 0 ? PLAN_MOE | PLAN_MOE_ACTIVATION : 0U) |
+                 (kind->shared_matrix > 0 ? PLAN_SHARED_EXPERTS : 0U) |
+                 (kind->feed_matrix > 0 ? PLAN_DENSE_FEED : 0U) |
+                 (kind->latent_up > 0 ? PLAN_LATENT_UP : 0U);
+    }
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (setting->recomputed & parts[i].module & ~there)
+            return error_set(error, ERROR_USAGE,
+                             "--recompute-modules: %s, which this model has not: leave it out",
+                             parts[i].what);
+    return true;
+}
+
 bool plan_check_model(const struct plan_setting *setting, const struct plan_layout *layout,
                       struct error *error)
 {
@@ -130,7 +161,8 @@ bool plan_check_model(const struct plan_setting *setting, const struct plan_layo
                          "nearest that fits is %lld",
                          (long long)setting->sequence, (long long)layout->context,
                          (long long)plan_nearest_multiple(2 * layout->context, setting->sequence));
-    return plan_check_heads(setting->model, layout->tensor, error) &&
+    return plan_check_modules(setting, error) &&
+           plan_check_heads(setting->model, layout->tensor, error) &&
            plan_check_layers(setting, layout, error);
 }
 

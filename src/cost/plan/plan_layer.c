@@ -59,14 +59,13 @@ double plan_feed_size(const struct architecture *model, const struct layer_kind 
     return (double)matrix / (double)model->hidden_size / (is_gated ? 3.0 : 2.0);
 }
 
-/* Columns that a token's queries, keys and values have together, and those of its result. */
-static double plan_query_columns(const struct layer_kind *kind)
+double plan_query_columns(const struct layer_kind *kind)
 {
     return (double)(kind->heads * kind->key_size +
                     kind->key_heads * (kind->key_size + kind->value_size));
 }
 
-static double plan_result_columns(const struct layer_kind *kind)
+double plan_result_columns(const struct layer_kind *kind)
 {
     return (double)(kind->heads * kind->value_size);
 }
@@ -134,41 +133,49 @@ static void plan_list_feed(const struct plan_context *context, struct plan_produ
     plan_list(list, down);
 }
 
+/* A feed-forward that every token meets, of all experts' shared one or of its own. */
+static void plan_list_dense(const struct plan_context *context, const struct layer_kind *kind,
+                            struct plan_products *list, int64_t matrix)
+{
+    const struct architecture *model = context->setting->model;
+    double columns = plan_feed_size(model, kind, matrix) / (double)context->layout->tensor;
+
+    if (matrix > 0)
+        plan_list_feed(context, list,
+                       (struct plan_product){.m = context->tokens,
+                                             .n = columns,
+                                             .k = model->is_gated || kind->experts > 0 ? 2.0 : 1.0,
+                                             .batch = 1.0});
+}
+
 /* Routed tokens are spread evenly over the local experts: `batch` products of `m` rows.
  * Imbalance is not planned. */
-static struct plan_products plan_products_of(const struct plan_context *context,
-                                             const struct layer_kind *kind)
+static void plan_list_experts(const struct plan_context *context, const struct layer_kind *kind,
+                              struct plan_products *list)
 {
     const struct architecture *model = context->setting->model;
     double tensor = (double)context->layout->tensor;
-    struct plan_products list = {.count = 0};
+    double local = (double)kind->experts / (double)context->layout->expert;
 
-    plan_list_mixer(context, kind, &list);
-    if (kind->feed_matrix > 0)
-        plan_list_feed(
-            context, &list,
-            (struct plan_product){.m = context->tokens,
-                                  .n = plan_feed_size(model, kind, kind->feed_matrix) / tensor,
-                                  .k = model->is_gated || kind->experts > 0 ? 2.0 : 1.0,
-                                  .batch = 1.0});
-    if (kind->shared_matrix > 0)
-        plan_list_feed(
-            context, &list,
-            (struct plan_product){.m = context->tokens,
-                                  .n = plan_feed_size(model, kind, kind->shared_matrix) / tensor,
-                                  .k = 2.0,
-                                  .batch = 1.0});
-    if (kind->experts > 0) {
-        double local = (double)kind->experts / (double)context->layout->expert;
-        double routed = context->tokens / tensor * (double)kind->experts_per_token / local;
-
-        plan_list_feed(context, &list,
-                       (struct plan_product){.m = routed,
+    if (kind->experts > 0)
+        plan_list_feed(context, list,
+                       (struct plan_product){.m = context->tokens / tensor *
+                                                  (double)kind->experts_per_token / local,
                                              .n = plan_feed_size(model, kind, kind->expert_matrix),
                                              .k = 2.0,
                                              .batch = local,
                                              .is_input_ready = context->setting->fuses_experts});
-    }
+}
+
+static struct plan_products plan_products_of(const struct plan_context *context,
+                                             const struct layer_kind *kind)
+{
+    struct plan_products list = {.count = 0};
+
+    plan_list_mixer(context, kind, &list);
+    plan_list_dense(context, kind, &list, kind->feed_matrix);
+    plan_list_dense(context, kind, &list, kind->shared_matrix);
+    plan_list_experts(context, kind, &list);
     return list;
 }
 
@@ -199,11 +206,16 @@ static double plan_streamed_bytes(const struct plan_context *context, const stru
  */
 static const double BLOCK_EDGE = 256.0;
 
+/* At half of the peak, products take half of the time, exponentials and the like the rest: in 8
+ * bits the products take half of their part. Of FlashAttention-3's forward on H100 the formula says
+ * 1.38, and 740 and 1,200 TFLOP/s were measured. */
 static double plan_fused_rate(const struct plan_context *context)
 {
     const enum plan_attention attention = context->setting->attention;
+    double flash = context->rates->flash;
 
-    return attention == PLAN_FLASH     ? context->rates->flash
+    return attention == PLAN_FLASH     ? flash
+           : attention == PLAN_FLASH_8 ? flash / (1.0 - flash / 2.0)
            : attention == PLAN_FLASH_2 ? context->rates->flash_2
                                        : context->rates->flash_1;
 }
@@ -464,7 +476,133 @@ static void plan_add_shards(const struct plan_context *context, const struct lay
         fmax(backward - plan_pass_seconds(&passes->backward), SLOWED_SHARE * backward));
 }
 
-/* Recomputation is planned as the forward once more (full) or the scores (selective), and
+/* What an activation streams in the forward between matrices of `columns` columns. */
+static double plan_activated_bytes(const struct plan_context *context,
+                                   const struct layer_kind *kind, double columns)
+{
+    const struct plan_setting *setting = context->setting;
+
+    return (setting->is_eager ? EAGER_BYTES : 1.0) * 2.0 * context->tokens * columns *
+           (setting->model->is_gated || kind->experts > 0 ? 3.0 : 2.0) /
+           (double)context->layout->tensor;
+}
+
+/* The products of `list` forward, and the activation between them. */
+static void plan_add_feed(const struct plan_context *context, const struct layer_kind *kind,
+                          struct plan_pass *pass, struct plan_products list, double columns)
+{
+    for (int i = 0; i < list.count; i++)
+        plan_add_product(context, pass, list.products[i]);
+    if (list.count > 0 && columns > 0.0)
+        plan_add_stream(context, pass, plan_activated_bytes(context, kind, columns), 1.0);
+}
+
+/* All behind the second norm: tokens are exchanged and put in order again, too. */
+static void plan_add_moe(const struct plan_context *context, const struct layer_kind *kind,
+                         struct plan_pass *pass)
+{
+    const struct architecture *model = context->setting->model;
+    double routed = (double)kind->experts_per_token;
+    double ordered = 8.0 * context->tokens * routed * (double)model->hidden_size /
+                     (double)context->layout->tensor;
+    struct plan_products list = {.count = 0};
+
+    plan_list_experts(context, kind, &list);
+    plan_list_dense(context, kind, &list, kind->shared_matrix);
+    plan_add_feed(context, kind, pass, list,
+                  plan_feed_size(model, kind, kind->shared_matrix) +
+                      (context->setting->fuses_experts
+                           ? 0.0
+                           : routed * plan_feed_size(model, kind, kind->expert_matrix)));
+    plan_add_stream(context, pass, ordered, 2.0);
+    plan_add_between_experts(context, kind, pass, false);
+    plan_add_routing(context, kind, pass);
+}
+
+/* Between the experts' matmuls, with the clamp of plan_add_between_experts; part of their kernels
+ * where those are fused. */
+static void plan_add_moe_activation(const struct plan_context *context,
+                                    const struct layer_kind *kind, struct plan_pass *pass)
+{
+    double columns = (double)kind->experts_per_token *
+                     plan_feed_size(context->setting->model, kind, kind->expert_matrix);
+
+    if (kind->experts == 0 || context->setting->fuses_experts)
+        return;
+    plan_add_stream(context, pass, plan_activated_bytes(context, kind, columns), 1.0);
+    if (kind->expert_other > 0)
+        plan_add_stream(context, pass,
+                        16.0 * context->tokens * columns / (double)context->layout->tensor, 4.0);
+}
+
+/* Megatron-Core, transformer_config.py: recompute_modules. Without tensor parallelism's own
+ * collectives. */
+static void plan_add_modules(const struct plan_context *context, const struct layer_kind *kind,
+                             struct plan_pass *pass)
+{
+    const struct plan_setting *setting = context->setting;
+    const struct architecture *model = setting->model;
+    unsigned modules = setting->recomputed ? setting->recomputed : PLAN_CORE_ATTENTION;
+    double tensor = (double)context->layout->tensor;
+    bool is_moe = (modules & PLAN_MOE) != 0 && kind->experts > 0;
+    struct plan_products dense = {.count = 0};
+    struct plan_products shared = {.count = 0};
+
+    if (modules & PLAN_CORE_ATTENTION)
+        plan_add_scores(context, kind, pass, false);
+    /* Two norms, each of which reads and writes 2 bytes a column. */
+    if (modules & PLAN_NORMS)
+        plan_add_stream(context, pass,
+                        (setting->is_eager ? EAGER_BYTES : 1.0) * 8.0 * context->tokens *
+                            (double)model->hidden_size / (setting->splits_sequence ? tensor : 1.0),
+                        2.0);
+    /* One product with the FLOPs of all projections up; the rotation reads and writes their
+     * columns. */
+    if (modules & PLAN_LATENT_UP && kind->latent_up > 0) {
+        plan_add_product(
+            context, pass,
+            (struct plan_product){.m = context->tokens,
+                                  .n = (double)kind->latent_up / (double)kind->latent_rank / tensor,
+                                  .k = (double)kind->latent_rank,
+                                  .batch = 1.0,
+                                  .is_low = true});
+        plan_add_stream(context, pass, 4.0 * context->tokens * plan_query_columns(kind) / tensor,
+                        2.0);
+    }
+    plan_list_dense(context, kind, &dense, modules & PLAN_DENSE_FEED ? kind->feed_matrix : 0);
+    plan_add_feed(context, kind, pass, dense, plan_feed_size(model, kind, kind->feed_matrix));
+    plan_list_dense(context, kind, &shared,
+                    modules & PLAN_SHARED_EXPERTS && !is_moe ? kind->shared_matrix : 0);
+    plan_add_feed(context, kind, pass, shared, plan_feed_size(model, kind, kind->shared_matrix));
+    /* The whole has its activation in it, and the shared experts: neither is made a third time,
+     * whichever are named beside it. */
+    if (is_moe)
+        plan_add_moe(context, kind, pass);
+    else if (modules & PLAN_MOE_ACTIVATION)
+        plan_add_moe_activation(context, kind, pass);
+}
+
+/* Matmuls of a token that those modules are. */
+double plan_module_flops(const struct plan_setting *setting)
+{
+    double weights = 0.0;
+
+    for (int i = 0; i < setting->model->kind_count; i++) {
+        const struct layer_kind *kind = &setting->model->kinds[i];
+        double of_experts = (double)(kind->experts_per_token * kind->expert_matrix);
+        bool is_moe = (setting->recomputed & PLAN_MOE) != 0;
+        bool has_shared = is_moe || (setting->recomputed & PLAN_SHARED_EXPERTS) != 0;
+
+        weights += (double)kind->count *
+                   ((setting->recomputed & PLAN_LATENT_UP ? (double)kind->latent_up : 0.0) +
+                    (setting->recomputed & PLAN_DENSE_FEED ? (double)kind->feed_matrix : 0.0) +
+                    (has_shared ? (double)kind->shared_matrix : 0.0) +
+                    (is_moe ? of_experts + (double)kind->router_matrix : 0.0));
+    }
+    return 2.0 * weights;
+}
+
+/* Recomputation is planned as the forward once more (full) or some of its parts (selective), and
  * moved to an account of its own. */
 static struct plan_passes plan_layer(const struct plan_context *context,
                                      const struct layer_kind *kind)
@@ -480,7 +618,7 @@ static struct plan_passes plan_layer(const struct plan_context *context,
     if (recompute == RECOMPUTE_FULL)
         again = passes.forward;
     else if (recompute == RECOMPUTE_SELECTIVE)
-        plan_add_scores(context, kind, &again, false);
+        plan_add_modules(context, kind, &again);
     plan_pass_recompute(&again);
     plan_pass_add(&passes.backward, &again, share);
     plan_wait_for_host(&passes.forward, passes.forward.kernels * launch + checkpoint / 3.0,
@@ -528,34 +666,6 @@ struct plan_passes plan_ends(const struct plan_context *context)
     plan_add_stream(context, &ends.forward, 14.0 * context->tokens * columns / tensor, 6.0);
     plan_add_stream(context, &ends.backward, 10.0 * context->tokens * columns / tensor, 4.0);
     return ends;
-}
-
-/* Inputs of products and norms, in 16 bits; what a mask or a statistic adds is little. Korthikanti
- * et al. (2022) give the same 34 bytes a token and hidden column, with dropout's masks. */
-double plan_layer_activations(const struct plan_context *context, const struct layer_kind *kind)
-{
-    const struct plan_setting *setting = context->setting;
-    const struct architecture *model = setting->model;
-    double hidden = (double)model->hidden_size;
-    double tensor = (double)context->layout->tensor;
-    double split = setting->splits_sequence ? tensor : 1.0;
-    double routed = (double)kind->experts_per_token;
-    bool is_gated = model->is_gated || kind->experts > 0;
-    double middle = (plan_feed_size(model, kind, kind->feed_matrix + kind->shared_matrix) +
-                     routed * plan_feed_size(model, kind, kind->expert_matrix)) *
-                    (is_gated ? 3.0 : 2.0);
-    double scores = setting->attention == PLAN_UNFUSED
-                        ? 5.0 * (double)kind->heads * (double)setting->sequence
-                        : 0.0;
-
-    if (context->layout->recompute == RECOMPUTE_FULL)
-        return 2.0 * context->tokens * hidden / split;
-    if (context->layout->recompute == RECOMPUTE_SELECTIVE)
-        scores = 0.0;
-    return context->tokens *
-           (2.0 * (5.0 + routed) * hidden / split +
-            (2.0 * (middle + plan_query_columns(kind) + plan_result_columns(kind)) + scores) /
-                tensor);
 }
 
 /* Parameters that the fullest stage's device works on: the layers' and one end's. Tied

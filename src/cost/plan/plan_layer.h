@@ -15,8 +15,13 @@ struct plan_passes plan_layers(const struct plan_context *context);
 /* Embedding, logits and loss. */
 struct plan_passes plan_ends(const struct plan_context *context);
 
-/* Bytes of activations that one layer of the kind keeps for the backward, for one micro-batch. */
-double plan_layer_activations(const struct plan_context *context, const struct layer_kind *kind);
+/* Columns that a token's queries, keys and values have together, and those of its result. */
+double plan_query_columns(const struct layer_kind *kind);
+double plan_result_columns(const struct layer_kind *kind);
+
+/* Of a token, the matmuls that `recomputed` of the setting says are made once more, but for
+ * attention's own. */
+double plan_module_flops(const struct plan_setting *setting);
 
 /* Output columns and the depth of a kind's feed-forward on one device of the tensor group. */
 double plan_feed_size(const struct architecture *model, const struct layer_kind *kind,

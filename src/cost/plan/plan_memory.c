@@ -7,6 +7,53 @@
 /* The CUDA context, its libraries' workspaces, NCCL's buffers. */
 static const double RUNTIME_BYTES = 2.0e9;
 
+/* Columns that are kept between the matrices of a layer's feed-forwards: of what is computed again
+ * none, or without the activation's result. */
+static double plan_kept_middle(const struct plan_context *context, const struct layer_kind *kind,
+                               unsigned again)
+{
+    const struct architecture *model = context->setting->model;
+    double copies = model->is_gated || kind->experts > 0 ? 3.0 : 2.0;
+    double dense = again & PLAN_DENSE_FEED ? 0.0 : plan_feed_size(model, kind, kind->feed_matrix);
+    double shared = again & (PLAN_SHARED_EXPERTS | PLAN_MOE)
+                        ? 0.0
+                        : plan_feed_size(model, kind, kind->shared_matrix);
+    double routed = again & PLAN_MOE ? 0.0 : (double)kind->experts_per_token;
+    double of_experts = copies - (again & PLAN_MOE_ACTIVATION ? 1.0 : 0.0);
+
+    return (dense + shared) * copies +
+           routed * plan_feed_size(model, kind, kind->expert_matrix) * of_experts;
+}
+
+/* Inputs of products and norms, in 16 bits; what a mask or a statistic adds is little. Korthikanti
+ * et al. (2022) give the same 34 bytes a token and hidden column, with dropout's masks. */
+static double plan_layer_activations(const struct plan_context *context,
+                                     const struct layer_kind *kind)
+{
+    const struct plan_setting *setting = context->setting;
+    double hidden = (double)setting->model->hidden_size;
+    double tensor = (double)context->layout->tensor;
+    double split = setting->splits_sequence ? tensor : 1.0;
+    bool is_selective = context->layout->recompute == RECOMPUTE_SELECTIVE;
+    unsigned again = !is_selective         ? 0
+                     : setting->recomputed ? setting->recomputed
+                                           : PLAN_CORE_ATTENTION;
+    double routed = again & PLAN_MOE ? 0.0 : (double)kind->experts_per_token;
+    double scores = setting->attention == PLAN_UNFUSED && !(again & PLAN_CORE_ATTENTION)
+                        ? 5.0 * (double)kind->heads * (double)setting->sequence
+                        : 0.0;
+    bool is_made_again = (again & PLAN_LATENT_UP) != 0 && kind->latent_up > 0;
+    double queries = is_made_again ? 0.0 : plan_query_columns(kind);
+
+    if (context->layout->recompute == RECOMPUTE_FULL)
+        return 2.0 * context->tokens * hidden / split;
+    return context->tokens *
+           (2.0 * ((again & PLAN_NORMS ? 3.0 : 5.0) + routed) * hidden / split +
+            (2.0 * (plan_kept_middle(context, kind, again) + queries + plan_result_columns(kind)) +
+             scores) /
+                tensor);
+}
+
 /* Micro-batches whose activations the first stage holds at once, in layers' worth of a stage. */
 static double plan_held_micro_batches(const struct plan_context *context)
 {

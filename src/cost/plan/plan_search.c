@@ -61,12 +61,14 @@ struct plan_trial {
     bool is_counted_only; /* whether there is a layout is all that is asked */
 };
 
-/* Recomputing attention's core saves nothing where its scores are not kept. */
+/* Recomputing attention's core, if no other part is said, saves nothing where its scores are not
+ * kept. */
 static bool plan_is_worth_trying(const struct plan_trial *trial, int recompute)
 {
     if (trial->given->has_recompute)
         return recompute == (int)trial->fixed->recompute;
-    return recompute != RECOMPUTE_SELECTIVE || trial->setting->attention == PLAN_UNFUSED;
+    return recompute != RECOMPUTE_SELECTIVE || trial->setting->attention == PLAN_UNFUSED ||
+           trial->setting->recomputed != 0;
 }
 
 /* Layouts too large are kept apart, by time as well: they say what more memory would bring. */

@@ -247,7 +247,12 @@ struct plan_outcome plan_step(const struct plan_setting *setting, const struct p
     struct plan_pass all_ends = ends.forward;
     struct plan_pass step = {.device = 0.0};
     double batches = (double)setting->batch / (double)(layout->data * layout->micro);
-    struct convention_setting counted = {setting->sequence, layout->recompute};
+    /* Of the conventions, selective is attention's core; what is recomputed without it has its
+     * FLOPs added below. */
+    bool is_selective = layout->recompute == RECOMPUTE_SELECTIVE;
+    bool has_core = setting->recomputed == 0 || (setting->recomputed & PLAN_CORE_ATTENTION) != 0;
+    struct convention_setting counted = {
+        setting->sequence, is_selective && !has_core ? RECOMPUTE_NONE : layout->recompute};
     struct convention_setting kept = {setting->sequence, RECOMPUTE_NONE};
     double share = plan_recomputed_share(setting, layout);
     struct plan_outcome outcome = {.peak = context.peak};
@@ -273,7 +278,8 @@ struct plan_outcome plan_step(const struct plan_setting *setting, const struct p
                            architecture_cost(setting->model, setting->sequence).total.forward_flops;
     outcome.hardware_flops =
         outcome.tokens * (share * hardware_flops(setting->model, counted) +
-                          (1.0 - share) * hardware_flops(setting->model, kept));
+                          (1.0 - share) * hardware_flops(setting->model, kept) +
+                          (is_selective ? plan_module_flops(setting) : 0.0));
     outcome.memory = plan_memory(setting, layout);
     return outcome;
 }

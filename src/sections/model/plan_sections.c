@@ -39,6 +39,8 @@ static const char *plan_sharing_text(struct results *results, const struct plan_
     const char *of_what =
         layout->recompute == RECOMPUTE_FULL && setting->recomputed_share > 0.0
             ? results_format(results, "%.0f %% of the layers", 100.0 * setting->recomputed_share)
+        : layout->recompute == RECOMPUTE_SELECTIVE && setting->recomputed != 0
+            ? "parts of each layer"
             : recomputed[layout->recompute];
 
     return results_format(results, "micro-batch %lld, %lld of them; ZeRO %d%s; recomputed: %s",

@@ -201,6 +201,80 @@ static void half_of_the_layers_lie_between(void **state)
                 half.memory.activations < none.memory.activations);
 }
 
+/* Of each module the FLOPs that its weights take once more, to the digit, and less kept; norms and
+ * activations have none. The core of attention is what selective recomputation is of otherwise. */
+static void modules_are_computed_again(void **state)
+{
+    static const struct {
+        const char *model;
+        unsigned module;
+        double weights; /* of a token, in all layers */
+    } cases[] = {
+        {"llama-3-8b", PLAN_DENSE_FEED, 32 * 3.0 * 4096 * 14336},
+        {"llama-3-8b", PLAN_NORMS, 0},
+        {"mixtral-8x7b", PLAN_MOE, 32 * (2 * 3.0 * 4096 * 14336 + 4096 * 8)},
+        {"mixtral-8x7b", PLAN_MOE_ACTIVATION, 0},
+        {"deepseek-v3", PLAN_LATENT_UP, 61 * (1536.0 * 128 * 192 + 512.0 * 128 * 256)},
+        {"deepseek-v3", PLAN_SHARED_EXPERTS, 58 * 3.0 * 7168 * 2048},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct architecture model = {0};
+        struct plan_setting setting = plan_for(&model, cases[i].model);
+        struct plan_layout layout = one_device;
+        struct plan_outcome none = plan_step(&setting, &layout);
+        struct plan_outcome again;
+
+        setting.recomputed = cases[i].module;
+        layout.recompute = RECOMPUTE_SELECTIVE;
+        again = plan_step(&setting, &layout);
+        assert_true(fabs(again.hardware_flops - none.hardware_flops -
+                         2.0 * cases[i].weights * none.tokens) < 1e-9 * none.hardware_flops);
+        assert_true(again.accounts[PLAN_RECOMPUTE] * none.peak >=
+                    2.0 * cases[i].weights * none.tokens);
+        assert_true(again.accounts[PLAN_RECOMPUTE] > 0.0);
+        assert_true(again.memory.activations < none.memory.activations);
+        setting.recomputed = PLAN_CORE_ATTENTION;
+        again = plan_step(&setting, &layout);
+        setting.recomputed = 0;
+        assert_true(again.step == plan_step(&setting, &layout).step && again.step > none.step);
+    }
+}
+
+/* Parts that no layer has are refused, by name. */
+static void modules_must_be_there(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_layout layout = one_device;
+    struct error error = {0};
+
+    (void)state;
+    layout.recompute = RECOMPUTE_SELECTIVE;
+    setting.recomputed = PLAN_DENSE_FEED | PLAN_NORMS;
+    assert_true(plan_check(&setting, &layout, &error));
+    setting.recomputed = PLAN_DENSE_FEED | PLAN_LATENT_UP;
+    assert_false(plan_check(&setting, &layout, &error));
+    assert_non_null(strstr(error.message, "mla_up_proj is of latent attention"));
+}
+
+/* Products in 8 bits leave the exponentials as they are: less than twice as fast. */
+static void attention_in_8_bits_is_faster(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_outcome plain = plan_step(&setting, &one_device);
+    struct plan_outcome narrow;
+
+    (void)state;
+    setting.attention = PLAN_FLASH_8;
+    narrow = plan_step(&setting, &one_device);
+    assert_true(narrow.accounts[PLAN_ATTENTION] < plain.accounts[PLAN_ATTENTION]);
+    assert_true(plain.step - narrow.step <
+                0.5 * (plain.accounts[PLAN_ATTENTION] + plain.accounts[PLAN_USEFUL]));
+}
+
 /* Shards of one node: gathered over its links, while what the nodes hold twice is reduced among
  * them; each device holds more. Broadcasts in turn cost more the more devices there are. */
 static void shards_of_a_node_are_gathered_there(void **state)
@@ -584,6 +658,9 @@ int main(void)
         cmocka_unit_test(measured_links_go_before),
         cmocka_unit_test(a_ring_moves_its_volume),
         cmocka_unit_test(groups_of_a_node_share_one_card),
+        cmocka_unit_test(modules_are_computed_again),
+        cmocka_unit_test(modules_must_be_there),
+        cmocka_unit_test(attention_in_8_bits_is_faster),
         cmocka_unit_test(an_exchange_sends_copies_once),
         cmocka_unit_test(devices_without_units_have_tiles),
         cmocka_unit_test(whole_waves_lose_little),
