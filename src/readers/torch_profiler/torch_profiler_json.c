@@ -281,11 +281,14 @@ static void tell_recorder(struct trace *trace)
                    *version ? "torch " : "version not told", version);
 }
 
-/* Counters of Ascend, which have no category, are read. */
+/* Counters of Ascend, which have no category, are read, and its arrows to tasks. */
 static int64_t left_of(const struct trace *trace, const struct category_count *count)
 {
+    const char *category = trace_text(trace, count->category);
     int64_t read = count->category == 0 && count->phase == 'C' ? series_samples(&trace->series) : 0;
 
+    if (strcmp(category, "async_npu") == 0 || strcmp(category, "HostToDevice") == 0)
+        read = count->events;
     return count->events - read;
 }
 
@@ -307,7 +310,6 @@ static void tell_unused(struct trace *trace)
     for (uint32_t i = 0; i < read->category_count; i++)
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
             if (read->categories[i].phase && strchr(kinds[k].phases, read->categories[i].phase) &&
-                strcmp(trace_text(trace, read->categories[i].category), "async_npu") != 0 &&
                 left_of(trace, &read->categories[i]) > 0)
                 read_account_leave(read, kinds[k].name, left_of(trace, &read->categories[i]));
 }
