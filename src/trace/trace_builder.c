@@ -54,7 +54,7 @@ size_t event_store_count(const struct event_store *store)
 
 void event_store_free_chunk(struct event_store *store, size_t index)
 {
-    large_array_free(store->chunks[index]);
+    large_array_give_back(store->chunks[index]);
     store->chunks[index] = NULL;
 }
 

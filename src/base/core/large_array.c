@@ -414,3 +414,13 @@ void large_array_free(void *array)
         close(head->file);
     munmap(head, head->bytes);
 }
+
+void large_array_give_back(void *array)
+{
+    struct array_head *head = array ? head_of(array) : NULL;
+
+    if (head && head->place == IN_MEMORY)
+        spare_pages_give_back((char *)head, head->bytes);
+    else
+        large_array_free(array);
+}

@@ -37,4 +37,8 @@ void *large_array_put_aside(void *array);
 
 void large_array_free(void *array);
 
+/* To the system at once, where others' pages are kept for arrays to come: of many that are freed
+ * one by one while their content is copied into a larger one. */
+void large_array_give_back(void *array);
+
 #endif

@@ -189,6 +189,14 @@ void spare_pages_keep(char *pages, size_t bytes)
     pthread_mutex_unlock(&spare.lock);
 }
 
+void spare_pages_give_back(char *pages, size_t bytes)
+{
+    pthread_mutex_lock(&spare.lock);
+    spare.in_use -= bytes;
+    munmap(pages, bytes);
+    pthread_mutex_unlock(&spare.lock);
+}
+
 bool spare_pages_release(void)
 {
     bool had_any;

@@ -25,6 +25,10 @@ size_t spare_pages_in_use(void);
 /* Takes back what was in use: keeps it, or unmaps it. */
 void spare_pages_keep(char *pages, size_t bytes);
 
+/* The same, but unmaps it: for what is freed bit by bit while an array is filled that counts as in
+ * use already, so that both would be there. */
+void spare_pages_give_back(char *pages, size_t bytes);
+
 /* Unmaps all: where the kernel has no more. False: there was nothing. */
 bool spare_pages_release(void);
 
