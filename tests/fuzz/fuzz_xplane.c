@@ -13,7 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct read_options options = {.threads = 1, .part = size & 1};
+    const struct read_options options = {
+        .threads = 1, .part = size & 1, .skips_details = size >> 1 & 1};
     SCOPED(trace) trace = {0};
     SCOPED(input_stream) input = {0};
     struct error error = {0};
