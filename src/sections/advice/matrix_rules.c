@@ -300,7 +300,7 @@ static bool claim_without_any_rate(struct advice_case *advice, struct advice_cla
         advice, claim, &(struct product_rule){share_if_rates_are_unknown, 1}, &subject);
     const char *name = advice->efficiency->peaks.name;
 
-    if (!has_faster_half(advice) ||
+    if (!sum.longest || !has_faster_half(advice) ||
         !claim_uncosted(advice, claim, &sum,
                         results_format(advice->results,
                                        "what 16 bits would win is not known: the rates of %s are "
