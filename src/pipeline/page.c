@@ -254,6 +254,8 @@ bool print_finished_page(const struct finished_page *page, const struct page_set
         fwrite(page->text, 1, page->length, stdout);
         return true;
     }
+    if (output_file_holds(settings->output, page->text, page->length))
+        return true;
     if (!output_file_open(&file, settings->output, error))
         return false;
     fwrite(page->text, 1, page->length, file.stream);

@@ -42,6 +42,10 @@ MUST_USE bool output_file_close(struct output_file *file, struct error *error);
  * waits in it is written. `path`: for the message; NULL: it is standard output. */
 MUST_USE bool stream_has_arrived(FILE *stream, const char *path, struct error *error);
 
+/* Whether a file at `path` already has these bytes, and no others: to write it again would make the
+ * disk wait for megabytes that it has. */
+MUST_USE bool output_file_holds(const char *path, const char *bytes, size_t length);
+
 /* Gives up: removes the temporary file. Does nothing after output_file_close. */
 void output_file_clear(struct output_file *file);
 

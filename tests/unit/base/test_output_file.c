@@ -2,6 +2,7 @@
 #include "base/io/output_file.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -154,6 +155,32 @@ static void a_device_is_written_directly(void **state)
     assert_string_equal(error.message, "cannot write '/dev/full': No space left on device");
 }
 
+static void what_stands_there_is_known(void **state)
+{
+    const struct timespec long_ago[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    static char text[200 * 1000]; /* more than one piece */
+    struct output_file file = {0};
+    struct error error = {0};
+    struct stat status;
+
+    memset(text, 'a', sizeof text);
+    assert_true(output_file_open(&file, path, &error));
+    assert_int_equal(fwrite(text, 1, sizeof text, file.stream), sizeof text);
+    assert_true(output_file_close(&file, &error));
+    assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
+    assert_false(output_file_holds(path, text, sizeof text - 1));
+    text[sizeof text - 1] = 'b';
+    assert_false(output_file_holds(path, text, sizeof text));
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mtim.tv_sec, 1000);
+    text[sizeof text - 1] = 'a';
+    assert_true(output_file_holds(path, text, sizeof text));
+    assert_int_equal(stat(path, &status), 0);
+    assert_true(status.st_mtim.tv_sec > 1000);
+    assert_false(output_file_holds(folder, "", 0));
+    assert_false(output_file_holds("/nowhere/at/all", text, sizeof text));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +190,7 @@ int main(void)
         cmocka_unit_test(signals_wait_until_the_file_is_whole),
         cmocka_unit_test(what_cannot_be_written_is_told),
         cmocka_unit_test(a_device_is_written_directly),
+        cmocka_unit_test(what_stands_there_is_known),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
