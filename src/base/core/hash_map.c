@@ -103,12 +103,24 @@ static struct hash_map_slot *add(struct hash_map *map, uint64_t key, uint32_t va
 }
 
 /* Twice the count at least: the same bound as when it grows by itself. */
-void hash_map_reserve(struct hash_map *map, size_t count)
+static size_t slots_for(size_t count)
 {
     size_t slot_count = FIRST_SLOTS;
 
     while (slot_count < 2 * count)
         slot_count *= 2;
+    return slot_count;
+}
+
+size_t hash_map_bytes(size_t count)
+{
+    return slots_for(count) * sizeof(struct hash_map_slot);
+}
+
+void hash_map_reserve(struct hash_map *map, size_t count)
+{
+    size_t slot_count = slots_for(count);
+
     if (slot_count > map->slot_count)
         hash_map_put_anew(map, slot_count, map->secret);
 }

@@ -21,6 +21,9 @@ struct hash_map_slot {
     uint32_t value; /* NO_VALUE: the slot is free */
 };
 
+/* What a map with room for `count` keys takes. */
+size_t hash_map_bytes(size_t count);
+
 /* Makes room for `count` keys at once. */
 void hash_map_reserve(struct hash_map *map, size_t count);
 

@@ -39,6 +39,7 @@ static void what_it_holds_stays_when_room_is_made(void **state)
     for (uint32_t i = 0; i < 100; i++)
         hash_map_add(&map, UINT64_MAX - i, i);
     hash_map_reserve(&map, 10000);
+    assert_int_equal(map.slot_count * sizeof *map.slots, hash_map_bytes(10000));
     hash_map_reserve(&map, 10);
     assert_int_equal(map.count, 100);
     for (uint32_t i = 0; i < 100; i++)
