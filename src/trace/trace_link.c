@@ -17,7 +17,6 @@
 #include "trace/trace_finish_parts.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* From an id to the index of a host event; several with one id: the one that starts first, then the
  * longest, then the first in the order of the trace, so that it does not matter how the file is
@@ -26,7 +25,7 @@ struct id_index {
     const struct event *host;
     int64_t first_id;
     int64_t least_number; /* of the ids, as in the file; INT64_MAX: there are none */
-    uint32_t *direct;     /* by id - first_id, where ids are dense: [range] */
+    uint32_t *direct;     /* by id - first_id, where ids are dense: [range]; 1 more, 0 is none */
     uint64_t range;
     struct hash_map by_id; /* else */
 };
@@ -70,8 +69,8 @@ static void index_add(struct id_index *index, int64_t id, uint32_t event)
     if (index->direct) {
         uint32_t *place = &index->direct[(uint64_t)id - (uint64_t)index->first_id];
 
-        if (is_better(index->host, event, *place))
-            *place = event;
+        if (is_better(index->host, event, *place - 1))
+            *place = event + 1;
     } else {
         uint32_t known = hash_map_add(&index->by_id, (uint64_t)id, event);
 
@@ -80,14 +79,14 @@ static void index_add(struct id_index *index, int64_t id, uint32_t event)
     }
 }
 
-_Static_assert(NO_VALUE == NO_EVENT, "what no id leads to is no event");
+_Static_assert(NO_VALUE == NO_EVENT && NO_EVENT + 1 == 0, "what no id leads to is no event");
 
 static uint32_t index_find(const struct id_index *index, int64_t id)
 {
     if (index->direct) {
         uint64_t place = (uint64_t)id - (uint64_t)index->first_id;
 
-        return place < index->range ? index->direct[place] : NO_EVENT;
+        return place < index->range ? index->direct[place] - 1 : NO_EVENT;
     }
     return hash_map_find(&index->by_id, (uint64_t)id); /* NO_VALUE is NO_EVENT */
 }
@@ -102,7 +101,6 @@ static void index_make_room(struct id_index *index, uint32_t count, int64_t last
     if ((range + 1) * sizeof *index->direct <= hash_map_bytes(count) + 4096) {
         index->range = range + 1;
         index->direct = large_array_new(index->range * sizeof *index->direct);
-        memset(index->direct, 0xff, index->range * sizeof *index->direct);
         return;
     }
     hash_map_reserve(&index->by_id, count);
