@@ -25,29 +25,31 @@ static void hand_on(struct json_writer *writer)
     writer->held = 0;
 }
 
-/* Values are short: a call of the C library for each would cost more than the rest of the work. */
-static void put(struct json_writer *writer, const char *text, size_t length)
+/* What does not fit behind what is held already. */
+static void put_slowly(struct json_writer *writer, const char *text, size_t length)
+{
+    hand_on(writer);
+    if (length > sizeof writer->buffer)
+        fwrite_unlocked(text, 1, length, writer->output);
+    else
+        memcpy(writer->buffer, text, writer->held = length);
+}
+
+/* Values are short: a call of the C library for each would cost more than the rest of the work. Of
+ * a literal the compiler knows the length, and copies by a store or two. */
+ALWAYS_INLINE void put(struct json_writer *writer, const char *text, size_t length)
 {
     if (length > sizeof writer->buffer - writer->held) {
-        hand_on(writer);
-        if (length > sizeof writer->buffer) {
-            fwrite_unlocked(text, 1, length, writer->output);
-            return;
-        }
+        put_slowly(writer, text, length);
+        return;
     }
     memcpy(writer->buffer + writer->held, text, length);
     writer->held += length;
 }
 
-/* Of a literal the compiler knows the length, and copies by a store or two. */
 ALWAYS_INLINE void put_text(struct json_writer *writer, const char *text)
 {
-    size_t length = strlen(text);
-
-    if (length > sizeof writer->buffer - writer->held)
-        hand_on(writer);
-    memcpy(writer->buffer + writer->held, text, length);
-    writer->held += length;
+    put(writer, text, strlen(text));
 }
 
 /* What stands by itself is for whoever writes on behind it. */
