@@ -16,4 +16,14 @@
  * the block. */
 #define SCOPED(type) __attribute__((cleanup(type##_clear))) struct type
 
+/* A sanitizer maps terabytes beside the memory that it watches; compilers tell it differently. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_SHADOW_MEMORY 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
+#define HAS_SHADOW_MEMORY 1
+#endif
+#endif
+
 #endif

@@ -1,6 +1,7 @@
 /* How much memory this process may take. */
 #include "base/core/memory_limit.h"
 
+#include "base/core/attributes.h"
 #include "base/core/out_of_memory.h"
 
 #include <stdbool.h>
@@ -147,19 +148,10 @@ int64_t memory_left_bytes(const char *root)
 
 /* ---- the limit ------------------------------------------------------------------------------ */
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_SHADOW_MEMORY 1 /* a sanitizer maps terabytes, and nothing could be limited */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define HAS_SHADOW_MEMORY 1
-#endif
-#endif
-
 /* RLIMIT_DATA, not RLIMIT_AS: files that are mapped take address space, and no memory. */
 static void put_in_force(void)
 {
-#ifndef HAS_SHADOW_MEMORY
+#ifndef HAS_SHADOW_MEMORY /* beside it nothing could be limited */
     struct rlimit wanted;
 
     if (!is_before_known && getrlimit(RLIMIT_DATA, &before) != 0)

@@ -1,6 +1,8 @@
 /* Pages of arrays that were freed, for the arrays to come. */
 #include "base/core/spare_pages.h"
 
+#include "base/core/attributes.h"
+
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
@@ -24,7 +26,7 @@ static struct {
 } spare = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* A sanitizer finds what is used after it was freed only where it is gone. */
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef HAS_SHADOW_MEMORY
 static const bool keeps_pages = false;
 #else
 static const bool keeps_pages = true;
@@ -90,24 +92,28 @@ static size_t find_page_row(size_t bytes, bool grows)
 }
 
 /* From the front, which is where large pages begin, or, of what grows, so that it can grow. */
+static char *front_of_row(size_t at, size_t bytes)
+{
+    struct page_row *row = &spare.rows[at];
+    char *pages = row->pages;
+
+    row->pages += bytes;
+    row->bytes -= bytes;
+    spare.bytes -= bytes;
+    if (row->bytes == 0)
+        drop_page_row(at);
+    count_in_use(bytes);
+    return pages;
+}
+
 char *spare_pages_take(size_t bytes, bool grows)
 {
-    char *pages = NULL;
+    char *pages;
     size_t at;
 
     pthread_mutex_lock(&spare.lock);
     at = find_page_row(bytes, grows);
-    if (at != SIZE_MAX) {
-        struct page_row *row = &spare.rows[at];
-
-        pages = row->pages;
-        row->pages += bytes;
-        row->bytes -= bytes;
-        spare.bytes -= bytes;
-        if (row->bytes == 0)
-            drop_page_row(at);
-        count_in_use(bytes);
-    }
+    pages = at != SIZE_MAX ? front_of_row(at, bytes) : NULL;
     pthread_mutex_unlock(&spare.lock);
     return pages;
 }
@@ -118,17 +124,9 @@ bool spare_pages_extend(char *end, size_t bytes)
 
     pthread_mutex_lock(&spare.lock);
     for (size_t i = 0; i < spare.count && !is_extended; i++) {
-        struct page_row *row = &spare.rows[i];
-
-        if (row->pages != end || row->bytes < bytes)
-            continue;
-        is_extended = true;
-        row->pages += bytes;
-        row->bytes -= bytes;
-        spare.bytes -= bytes;
-        if (row->bytes == 0)
-            drop_page_row(i);
-        count_in_use(bytes);
+        is_extended = spare.rows[i].pages == end && spare.rows[i].bytes >= bytes;
+        if (is_extended)
+            (void)front_of_row(i, bytes);
     }
     pthread_mutex_unlock(&spare.lock);
     return is_extended;

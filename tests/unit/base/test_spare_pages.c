@@ -1,4 +1,5 @@
 /* Pages of freed arrays: who gets them finds what is promised, and the kernel is asked for less. */
+#include "base/core/attributes.h"
 #include "base/core/large_array.h"
 #include "base/core/spare_pages.h"
 #include "base/core/worker_threads.h"
@@ -95,7 +96,7 @@ static void what_was_freed_is_used_again(void **state)
     const size_t bytes = (size_t)1 << 20;
     struct rusage before, after;
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef HAS_SHADOW_MEMORY
     skip();
 #endif
     assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
@@ -114,7 +115,7 @@ static void growing_takes_the_pages_behind(void **state)
     const size_t page = 4096;
     char *pages, *again;
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef HAS_SHADOW_MEMORY
     skip();
 #endif
     large_array_free(large_array_in_memory((size_t)4 << 20));
