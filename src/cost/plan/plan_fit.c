@@ -115,8 +115,6 @@ static bool plan_check_experts(const struct architecture *model, const struct pl
     return true;
 }
 
-/* 2 * cp parts: causal attention is split so that each rank has an early and a late part, of
- * equal work together. */
 /* What no layer of the model has is named by mistake. */
 static bool plan_check_modules(const struct plan_setting *setting, struct error *error)
 {
@@ -148,6 +146,8 @@ static bool plan_check_modules(const struct plan_setting *setting, struct error 
     return true;
 }
 
+/* 2 * cp parts: causal attention is split so that each rank has an early and a late part, of
+ * equal work together. */
 bool plan_check_model(const struct plan_setting *setting, const struct plan_layout *layout,
                       struct error *error)
 {
