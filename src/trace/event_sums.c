@@ -47,21 +47,23 @@ static void launch_numbers_add(struct launch_numbers *numbers, int64_t number, i
 
 /* A walk over them. */
 struct launch_walk {
-    const struct launch_numbers *numbers;
     const unsigned char *at;
+    const unsigned char *limit;
     int64_t number;
     int64_t start_ns;
 };
 
 static struct launch_walk launch_walk_of(const struct launch_numbers *numbers)
 {
-    return (struct launch_walk){.numbers = numbers, .at = numbers->packed.bytes};
+    const unsigned char *at = numbers->packed.bytes;
+
+    return (struct launch_walk){.at = at, .limit = at ? at + numbers->packed.length : NULL};
 }
 
 /* Each adds its differences to the one before it, around the ends of the numbers if need be. */
 static bool next_launch(struct launch_walk *walk)
 {
-    if (walk->at == walk->numbers->packed.bytes + walk->numbers->packed.length)
+    if (walk->at == walk->limit)
         return false;
     walk->number = (int64_t)((uint64_t)walk->number + unfolded_sign(packed_number(&walk->at)));
     walk->start_ns = (int64_t)((uint64_t)walk->start_ns + unfolded_sign(packed_number(&walk->at)));
