@@ -84,7 +84,8 @@ class TriggersTest(unittest.TestCase):
         self.assertRegex(slow["trigger"]["why"], r"step 40 took \d+(\.\d)? ms, .* times the median")
         self.assertEqual(self.steps(slow), [42, 43, 44, 45, 46])
         self.assertRegex(leak["trigger"]["why"], "grown in each of the last 16 steps, by [23]")
-        self.assertIn(leak["trigger"]["step"], range(75, 80))
+        # The leak lasts from step 60 to 99; memory that the kernel takes back begins the count anew.
+        self.assertIn(leak["trigger"]["step"], range(75, 100))
         self.assertEqual(self.steps(leak)[0], leak["trigger"]["step"] + 2)
         self.assertIn("Recorded because memory has grown", said)  # the report is of the last window
 
