@@ -54,6 +54,17 @@ static double plan_layer_activations(const struct plan_context *context,
                 tensor);
 }
 
+/* Gradients of the layer at work: of what goes in and comes out, which all devices of a tensor
+ * group hold whole whether or not they split the sequence, and between the matrices of its
+ * feed-forwards. */
+static double plan_working_gradients(const struct plan_context *context,
+                                     const struct layer_kind *kind)
+{
+    return 2.0 * context->tokens *
+           (2.0 * (double)context->setting->model->hidden_size +
+            plan_kept_middle(context, kind, 0) / (double)context->layout->tensor);
+}
+
 /* Micro-batches whose activations the first stage holds at once, in layers' worth of a stage. */
 static double plan_held_micro_batches(const struct plan_context *context)
 {
@@ -67,7 +78,8 @@ static double plan_held_micro_batches(const struct plan_context *context)
     return fmin(held, batches);
 }
 
-/* Full recomputation keeps a layer's input and needs one layer whole while it is recomputed. */
+/* Full recomputation keeps a layer's input and needs one layer whole while it is recomputed. The
+ * backward of any has its gradients beside. */
 static double plan_activations(const struct plan_context *context)
 {
     const struct architecture *model = context->setting->model;
@@ -75,6 +87,7 @@ static double plan_activations(const struct plan_context *context)
     double of_stage = ceil((double)model->layers / (double)layout->pipeline);
     double all = 0.0;
     double largest = 0.0;
+    double gradients = 0.0;
     struct plan_layout without = *layout;
     struct plan_context working = *context;
     double share = plan_recomputed_share(context->setting, layout);
@@ -86,9 +99,10 @@ static double plan_activations(const struct plan_context *context)
                (share * plan_layer_activations(context, &model->kinds[i]) +
                 (1.0 - share) * plan_layer_activations(&working, &model->kinds[i]));
         largest = fmax(largest, plan_layer_activations(&working, &model->kinds[i]));
+        gradients = fmax(gradients, plan_working_gradients(context, &model->kinds[i]));
     }
     all *= of_stage / (double)model->layers * plan_held_micro_batches(context);
-    return all + (layout->recompute == RECOMPUTE_FULL ? largest : 0.0);
+    return all + gradients + (layout->recompute == RECOMPUTE_FULL ? largest : 0.0);
 }
 
 /* Parameters of the largest layer, as one device works on them. */
@@ -120,9 +134,15 @@ struct plan_memory plan_memory(const struct plan_setting *setting, const struct 
         .gradients = (double)setting->gradient_bytes * (layout->zero >= 2 ? shard : all),
         .optimizer = 12.0 * (layout->zero >= 1 ? shard : all),
         .activations = plan_activations(&context),
-        /* One micro-batch's logits in 16 and in 32 bits. */
-        .other = RUNTIME_BYTES + 6.0 * context.tokens * columns,
     };
+    double states = layout->zero >= 1 ? shard : all;
+    /* The optimizer reads gradients of 16 bits from a copy in 32, when the activations are gone:
+     * Megatron's logs of 2021 have 20 bytes a parameter of it, its README as many. FSDP's weights
+     * are themselves in 32 bits. */
+    double copy = setting->gradient_bytes < 4 && layout->zero < 3 ? 4.0 * states : 0.0;
+
+    /* One micro-batch's logits in 16 and in 32 bits. */
+    memory.other = RUNTIME_BYTES + fmax(6.0 * context.tokens * columns, copy - memory.activations);
 
     /* FSDP holds a layer's gathered weights, and those of the next. */
     if (layout->zero >= 3)

@@ -1,8 +1,11 @@
-/* Memory of weights, gradients and optimizer under each kind of sharding. */
+/* Memory of weights, gradients and optimizer under each kind of sharding, and of a planned step. */
 #include "cost/architectures/architecture_cost.h"
 #include "cost/architectures/model_memory.h"
 #include "cost/architectures/read_architecture.h"
+#include "cost/devices/find_device_peak.h"
+#include "cost/plan/plan.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,6 +118,41 @@ static void layouts_that_cannot_be_are_told(void **state)
     }
 }
 
+/* Gradients in 16 bits have a copy in 32 of what ZeRO leaves of them, once that is more than the
+ * activations: 20 bytes a parameter on one device, as Megatron's logs show. By hand: the inputs of
+ * 32 layers of Llama 3 8B, one of them whole, and in its backward gradients of its input and its
+ * output, which all of a tensor group hold, and of three results in its feed-forward. */
+static void plan_has_copies_and_gradients_at_work(void **state)
+{
+    struct architecture model = read_model("llama-3-8b");
+    struct device_match match;
+    struct plan_setting setting = {.model = &model,
+                                   .device = find_device_peak("A100-SXM4-80GB", NULL, &match),
+                                   .precision = PEAK_BF16,
+                                   .sequence = 4096,
+                                   .batch = 64,
+                                   .gradient_bytes = 2,
+                                   .splits_sequence = true};
+    struct plan_layout layout = {.tensor = 8,
+                                 .pipeline = 1,
+                                 .chunks = 1,
+                                 .context = 1,
+                                 .expert = 1,
+                                 .data = 1,
+                                 .micro = 1,
+                                 .recompute = RECOMPUTE_FULL};
+    struct plan_memory memory = plan_memory(&setting, &layout);
+    double layer = 2.0 * 4096 * (5.0 * 4096 + 3.0 * 14336 + 6144 + 4096) / 8;
+    double working = 2.0 * 4096 * (2.0 * 4096 + 3.0 * 14336 / 8);
+
+    assert_true(fabs(memory.activations - 32 * 2.0 * 4096 * 4096 / 8 - layer - working) < 1.0);
+    assert_true(fabs(memory.total - 2e9 - 20.0 * memory.weights / 2.0) < 1.0);
+    layout.zero = 1;
+    layout.data = 64;
+    memory = plan_memory(&setting, &layout);
+    assert_true(fabs(memory.other - 2e9 - 6.0 * 4096 * 128256 / 8) < 1.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +161,7 @@ int main(void)
         cmocka_unit_test(matrices_and_layers_are_split),
         cmocka_unit_test(experts_are_shared_among_replicas),
         cmocka_unit_test(layouts_that_cannot_be_are_told),
+        cmocka_unit_test(plan_has_copies_and_gradients_at_work),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
