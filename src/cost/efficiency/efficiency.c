@@ -336,6 +336,16 @@ bool efficiency_is_least(const struct efficiency *efficiency)
            (efficiency->ledger->is_cpu_only && efficiency->costs->lacks_products);
 }
 
+/* A peak that is not known takes nothing from the FLOPs. One percent is what an operator spends
+ * around the one that has the FLOPs (conv2d around mkldnn_convolution). */
+bool efficiency_lacks_flops(const struct efficiency *efficiency)
+{
+    int64_t matrix_ns = ledger_account_ns(efficiency->ledger, ACCOUNT_MATRIX);
+
+    return efficiency->total.known_flops_ns < matrix_ns - matrix_ns / 100 ||
+           (efficiency->ledger->is_cpu_only && efficiency->costs->lacks_products);
+}
+
 /* One sentence per obstacle, which says what to record or give. */
 const char *obstacle_needs(enum cost_obstacle obstacle)
 {

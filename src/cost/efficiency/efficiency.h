@@ -81,6 +81,9 @@ bool efficiency_has_model(const struct efficiency *efficiency);
 /* ... and of another part they are not: MFU is at least what is said. */
 bool efficiency_is_least(const struct efficiency *efficiency);
 
+/* FLOPs are at least what is said, with or without a peak. */
+bool efficiency_lacks_flops(const struct efficiency *efficiency);
+
 /* What most of the unpriced matrix time needs: "needs record_shapes=True"; NULL where all is
  * priced, or there is no matrix work. */
 const char *efficiency_needs(const struct efficiency *efficiency);

@@ -52,8 +52,7 @@ static void screen_ranks_add_figures(struct screen_builder *builder)
     screen_ranks_add_step_time(builder);
     screen_add_figure(builder, screen_mfu_title(builder), metric_number(builder->rank, METRIC_MFU),
                       screen_format(builder, " (%s)", label));
-    screen_add_figure(builder, "", metric_number(builder->rank, METRIC_MODEL_FLOPS_PER_SECOND),
-                      screen_format(builder, " (%s)", label));
+    screen_add_flops(builder, screen_format(builder, " (%s)", label));
     if (idle.unit == UNIT_FRACTION)
         screen_add_figure(builder, "busy ", value_fraction(1 - idle.real), "");
 }

@@ -293,23 +293,43 @@ const char *screen_mfu_title(const struct screen_builder *builder)
     return is_mfu_at_least(builder) ? "MFU at least " : "MFU ";
 }
 
-/* What most of the matmul time is, where the ledger has it by kind: "Convolutions". */
-static const char *matmul_words(const struct table *ledger)
+/* Without an MFU its own note says so. */
+void screen_add_flops(struct screen_builder *builder, const char *after)
+{
+    struct value rate = metric_number(builder->rank, METRIC_MODEL_FLOPS_PER_SECOND);
+    struct value mfu = metric_number(builder->rank, METRIC_MFU);
+    const struct number *number = find_whole_number(
+        find_section(builder->rank, "model_flops_utilization"), METRIC_KEY(MODEL_FLOPS_PER_SECOND));
+    bool is_least = value_is_number(&mfu)
+                        ? is_mfu_at_least(builder)
+                        : number && number->note && has_prefix(number->note, "at least");
+
+    screen_add_figure(builder, is_least ? "at least " : "", rate, after);
+}
+
+/* Kinds below this share of the matmul time are not named. */
+static const double least_kind = 0.05;
+
+/* "matmuls and convolutions": what the matmul time is, where the ledger has it by kind. `share`:
+ * of matmul time of any kind; becomes that of the kinds that are named. */
+static const char *matmul_words(struct screen_builder *builder, const struct table *ledger,
+                                double *share)
 {
     static const char *const kinds[][2] = {
-        {"matmul", "Matmuls"}, {"convolution", "Convolutions"}, {"attention", "Attention kernels"}};
-    const char *words = "Matmuls";
-    double largest = 0;
+        {"matmul", "matmuls"}, {"convolution", "convolutions"}, {"attention", "attention"}};
+    const char *words = NULL;
+    double named = 0;
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        struct value share = find_cell(ledger, "key", kinds[i][0], "share");
+        struct value kind = find_cell(ledger, "key", kinds[i][0], "share");
 
-        if (share.unit != UNIT_FRACTION || share.real <= largest)
+        if (kind.unit != UNIT_FRACTION || kind.real < least_kind * *share)
             continue;
-        largest = share.real;
-        words = kinds[i][1];
+        named += kind.real;
+        words = words ? screen_format(builder, "%s and %s", words, kinds[i][1]) : kinds[i][1];
     }
-    return words;
+    *share = words ? named : *share;
+    return words ? words : "matmuls";
 }
 
 /* "Matmuls take 79.8 % of the step; useful FLOPs reach 31.0 % of the peak." What takes most is said
@@ -322,6 +342,7 @@ static const char *verdict_of_matmuls(struct screen_builder *builder, const stru
     struct value unclassified = find_cell(ledger, "key", "other", "share");
     struct value mfu = metric_number(builder->rank, METRIC_MFU);
     const char *span = screen_span(builder);
+    const char *words;
     double of_matmuls = share.unit == UNIT_FRACTION ? share.real : 0;
 
     if (other.unit == UNIT_FRACTION && other.real > of_matmuls &&
@@ -339,13 +360,15 @@ static const char *verdict_of_matmuls(struct screen_builder *builder, const stru
     /* No matmul and nothing else that stands out: there is no sentence to say. */
     if (of_matmuls <= 0)
         return NULL;
-    if (value_is_number(&mfu) && screen_uncosted_share(builder) <= 0.5)
-        return screen_format(builder, "%s take %s of the %s; useful FLOPs reach %s%s of the peak.",
-                             matmul_words(ledger), format_fraction(of_matmuls).text, span,
-                             is_mfu_at_least(builder) ? "at least " : "",
-                             format_fraction(mfu.real).text);
-    return screen_format(builder, "%s take %s of the %s.", matmul_words(ledger),
-                         format_fraction(of_matmuls).text, span);
+    words = matmul_words(builder, ledger, &of_matmuls);
+    return screen_capitalized(
+        builder, screen_format(builder, "%s take %s of the %s%s.", words,
+                               format_fraction(of_matmuls).text, span,
+                               value_is_number(&mfu) && screen_uncosted_share(builder) <= 0.5
+                                   ? screen_format(builder, "; useful FLOPs reach %s%s of the peak",
+                                                   is_mfu_at_least(builder) ? "at least " : "",
+                                                   format_fraction(mfu.real).text)
+                                   : ""));
 }
 
 /* A smaller share of the steps is no headline of its own. */

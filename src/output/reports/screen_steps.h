@@ -52,6 +52,9 @@ void screen_answer_what_if(struct screen_builder *builder, const struct table *c
 /* "MFU ", or "MFU at least " where more than a hundredth of the matmul time could add to it. */
 const char *screen_mfu_title(const struct screen_builder *builder);
 
+/* "118 GFLOP/s"; "at least" before it where operators that are not counted may hold more. */
+void screen_add_flops(struct screen_builder *builder, const char *after);
+
 /* What costs most, in one sentence; NULL where the ledger has nothing to say. */
 const char *screen_verdict_of_steps(struct screen_builder *builder);
 

@@ -279,21 +279,23 @@ static bool is_named(const struct screen_amount *amounts, size_t count, size_t i
  * sentence names are rounded as anywhere else, and the others take the difference. Each row
  * rounded by itself, the sum would miss the total by some units of the last digit, and readers
  * add up. So the whole in units is apportioned by weight. Rows that a sentence quotes are
- * rounded as in the sentence; with only such rows, or if they alone exceed the total, nothing is
- * changed. */
+ * rounded as in the sentence; with only such rows the first takes the difference, and if they alone
+ * exceed the total nothing is changed. */
 static void printed_units(int64_t *units, const struct screen_amount *amounts, size_t count,
-                          int64_t whole, int64_t total)
+                          double per_unit, int64_t total)
 {
     int64_t weights[SCREEN_ROWS_MAX], parts[SCREEN_ROWS_MAX];
     int64_t left = total, weight = 0;
     size_t next = 0;
 
     for (size_t i = 0; i < count; i++) {
-        units[i] = llround((double)amounts[i].amount / (double)whole * (double)total);
+        units[i] = llround((double)amounts[i].amount / per_unit);
         weights[i] = is_named(amounts, count, i) ? 0 : amounts[i].amount;
         left -= is_named(amounts, count, i) ? units[i] : 0;
         weight += weights[i];
     }
+    if (weight == 0)
+        units[0] += left;
     if (weight == 0 || left < 0)
         return;
     apportion_by_weight(parts, weights, count, left);
@@ -384,8 +386,8 @@ void screen_fill_chart(struct screen_builder *builder, const struct screen_amoun
         }
         count = without_zeros(amounts, count, (int64_t)fmax(per_unit, (double)whole / 1000),
                               whole / 2000);
-        printed_units(units, amounts, count, whole, llround((double)whole / per_unit));
-        printed_units(tenths, amounts, count, whole, 1000);
+        printed_units(units, amounts, count, per_unit, llround((double)whole / per_unit));
+        printed_units(tenths, amounts, count, (double)whole / 1000, 1000);
     }
     for (size_t i = 0; i < count; i++) {
         double share = (double)amounts[i].amount / (double)whole;

@@ -85,7 +85,7 @@ static void add_figures(struct screen_builder *builder)
                       " tokens/s");
     screen_add_figure(builder, "", metric_number(builder->rank, METRIC_SAMPLES_PER_SECOND),
                       " samples/s");
-    screen_add_figure(builder, "", metric_number(builder->rank, METRIC_MODEL_FLOPS_PER_SECOND), "");
+    screen_add_flops(builder, "");
     screen_add_figure(builder, is_cpu ? "operators run " : "GPU busy ",
                       metric_number(builder->rank, METRIC_DEVICE_BUSY),
                       is_cpu ? " of the time" : "");

@@ -132,7 +132,7 @@ static void add_shares(const struct utilization *work)
 static void add_rates(const struct utilization *work)
 {
     const struct step_efficiency *total = &work->efficiency->total;
-    bool is_least = efficiency_is_least(work->efficiency);
+    bool is_least = efficiency_lacks_flops(work->efficiency);
 
     if (total->known_flops_ns == 0) {
         add_number(work, METRIC_NAMES(MODEL_FLOPS_PER_SECOND),
