@@ -6,6 +6,7 @@
 #include "ledger/step_window.h"
 #include "sections/step/steps_replay.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 /* Says which steps the trace has, where it has none of those asked for. Looks for the steps once
@@ -76,6 +77,22 @@ static bool has_device(const struct trace *trace, int32_t number, struct error *
                      number, trace_text(trace, trace->path), list);
 }
 
+/* False where not one event is of a kind that a profiler of training records: any program may
+ * write Chrome's events (a browser, a compiler), and none of them is a gap between operators. */
+static bool is_of_training(const struct trace *trace, struct error *error)
+{
+    if (trace->device_count > 0 || trace->host_count == 0)
+        return true;
+    for (uint32_t i = 0; i < trace->host_count; i++)
+        if (trace->host[i].kind != EVENT_HOST_OTHER && trace->host[i].kind != EVENT_OVERHEAD)
+            return true;
+    return error_set(error, ERROR_NO_DATA,
+                     "nothing to report in '%s': no operator, kernel, runtime call or range among "
+                     "its %" PRIu32 " events; is it a profile of training? 'flopledger inspect' "
+                     "shows what it holds",
+                     trace_text(trace, trace->path), trace->host_count);
+}
+
 /* The peaks that the user gave, and those of the processor, as the recorder derived them. */
 static struct peak_settings peaks_of(const struct attribution_options *plan,
                                      const struct described_processor *processor)
@@ -141,7 +158,7 @@ bool analyze_rank(struct analyzed_rank *analyzed, const struct trace *trace,
     struct peak_settings peaks;
 
     analyzed->trace = trace;
-    if (!has_device(trace, plan->ledger.device, error))
+    if (!is_of_training(trace, error) || !has_device(trace, plan->ledger.device, error))
         return false;
     find_description(analyzed, plan->architecture);
     if (!attribute_side_by_side(analyzed, plan, error))
