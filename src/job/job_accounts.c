@@ -464,6 +464,16 @@ void job_accounts_clear(struct job_accounts *accounts)
     *accounts = (struct job_accounts){0};
 }
 
+bool job_accounts_lack_steps(const struct job_accounts *accounts)
+{
+    int64_t untimed = 0;
+
+    for (size_t i = 0; i < accounts->attempt_count; i++)
+        untimed += accounts->attempts[i].untimed_steps;
+    return untimed > 0 && accounts->ns[JOB_KEPT] == 0 && accounts->ns[JOB_SKIPPED] == 0 &&
+           accounts->ns[JOB_DISCARDED] == 0;
+}
+
 /* Down time lies before an attempt, when none of its processes ran. */
 int64_t attempt_alive_ns(const struct attempt_accounts *accounts)
 {

@@ -64,6 +64,9 @@ struct job_accounts {
 void job_accounts_fill(struct job_accounts *accounts, const struct job *job, int64_t devices);
 void job_accounts_clear(struct job_accounts *accounts);
 
+/* There are steps, and of none is known how long it took: shares of the job's time say nothing. */
+bool job_accounts_lack_steps(const struct job_accounts *accounts);
+
 /* Time of the attempt's accounts without JOB_DOWN. */
 int64_t attempt_alive_ns(const struct attempt_accounts *accounts);
 

@@ -508,6 +508,10 @@ static const char *job_report_headline_of(const struct ettr_page *page)
 
     if (accounts->total_ns <= 0)
         return NULL;
+    if (job_accounts_lack_steps(accounts))
+        return results_format(page->results,
+                              "How long steps took is not in the log: it tells of %s beside them.",
+                              format_short_time(accounts->total_ns).text);
     if (!accounts->is_complete)
         return results_format(page->results,
                               "Kept steps are %s of the %s that the log tells; what else passed is "

@@ -8,6 +8,7 @@
 
 static const char needs_devices[] = "needs --devices";
 static const char needs_times[] = "needs time stamps in the log";
+static const char needs_step_times[] = "needs the time of each step in the log";
 
 /* Without a zone in the log a time is shown as it was written, and no zone is claimed. */
 static struct value time_value(const struct ettr_page *page, int64_t time_ns)
@@ -86,6 +87,8 @@ static const char *what_account_needs(const struct ettr_page *page, enum job_acc
 {
     if (page->accounts->ns[account] > 0)
         return NULL;
+    if (account == JOB_KEPT && job_accounts_lack_steps(page->accounts))
+        return needs_step_times;
     if ((account == JOB_CHECKPOINTS && has_unknown_spans(page->job, JOB_SPAN_CHECKPOINT)) ||
         (account == JOB_EVALUATIONS && has_unknown_spans(page->job, JOB_SPAN_EVALUATION)))
         return "needs their length in the log";
@@ -273,7 +276,9 @@ struct section *describe_job(const struct ettr_page *page)
     /* Another name for another figure: a share of the known time is no ETTR. */
     if (!page->accounts->is_complete && page->accounts->total_ns > 0)
         section_add_value(page->results, section, METRIC_NAMES(JOB_KEPT_OF_KNOWN),
-                          value_fraction(kept));
+                          job_accounts_lack_steps(page->accounts)
+                              ? value_not_known(needs_step_times)
+                              : value_fraction(kept));
     section_add_value(page->results, section, "format", "format",
                       value_text(page->reading->formats));
     section_add_value(page->results, section, "files", "files",

@@ -146,7 +146,8 @@ void add_largest_loss(const struct ettr_page *page, struct section *section)
                           });
         return;
     }
-    consider_accounts(page, &worst);
+    if (!job_accounts_lack_steps(page->accounts))
+        consider_accounts(page, &worst);
     consider_first_steps(page, &worst);
     /* Nothing is lost, or of nothing the time is known. */
     if (!worst.id)
