@@ -207,7 +207,7 @@ static void add_doubt(struct results *results, struct section *section,
         calls += costs->doubtful[i].calls;
     }
     if (calls > 0)
-        section_add_warning(
+        section_add_note(
             results, section,
             results_format(results, "%" PRId64 " recomputed ops of %s FLOPs are not counted", calls,
                            format_count(flops).text),
