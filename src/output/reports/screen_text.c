@@ -294,7 +294,7 @@ static void printed_units(int64_t *units, const struct screen_amount *amounts, s
         left -= is_named(amounts, count, i) ? units[i] : 0;
         weight += weights[i];
     }
-    if (weight == 0)
+    if (weight == 0 && count > 0)
         units[0] += left;
     if (weight == 0 || left < 0)
         return;
