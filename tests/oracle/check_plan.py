@@ -93,39 +93,62 @@ SOURCES: dict[str, list[str]] = {
     ],
 }
 A100_1600 = ["--network=200"]
+ALL_TO_ALL = ["--dispatcher=alltoall"]
 NORMS_AND_ACTIVATION = ["--recompute=selective", "--recompute-modules=layernorm,moe_act"]
 MOE_ACTIVATION = ["--recompute=selective", "--recompute-modules=moe_act"]
 DENSE_FEED = ["--recompute=selective", "--recompute-modules=mlp"]
 LATENT_UP = ["--recompute=selective", "--recompute-modules=mla_up_proj"]
-# What the recipes of Megatron-Bridge's releases say of a model (scripts/performance of v0.2.0, v0.3.0, v0.4.2 and
-# v0.5.0): start of its name, devices, the releases from and to, start of the precision, options.
+LATENT_UP_AND_DENSE = ["--recompute=selective", "--recompute-modules=mla_up_proj,mlp"]
+WHOLE_GRAPH = ["--overlap-ep", "--fused-experts"]
+ATTENTION_8 = ["--attention=flash8"]
+# What the recipes of Megatron-Bridge's releases say of a model (scripts/performance of v0.2.0, v0.3.0, v0.3.1, v0.4.0,
+# v0.4.2, v0.5.0 and v0.5.1; 26.02.01 is v0.3.1, 26.04 v0.4.0, 26.04.01 v0.4.2): start of its name, devices, the
+# releases from and to, start of the precision, options.
 RECIPES = [
     ("", "", "25.09", "27", "", ["--gradient-bytes=2"]),
     ("Qwen3_235B", "H100", "25.11", "27", "", ["--overlap-ep"]),
     ("Qwen3_235B", "B200", "25.11", "26.02", "", ["--overlap-ep"]),
-    ("Qwen3_235B", "GB300 GB200", "26.06", "27", "mxfp8", ["--overlap-ep", "--fused-experts"]),
-    ("Qwen3_30B", "H100", "25.11", "26.04", "", ["--overlap-ep"]),
-    ("Qwen3_30B", "GB300 GB200 B300", "26.06", "27", "mxfp8", ["--overlap-ep", "--fused-experts"]),
-    ("DeepSeekV3", "GB300 GB200", "26.06", "27", "mxfp8", ["--overlap-ep", "--fused-experts"]),
-    ("DeepSeekV3", "B200", "26.06", "27", "mxfp8", ["--overlap-ep"]),
-    ("GPT OSS", "GB300 GB200", "26.06", "27", "mxfp8", ["--overlap-ep"]),
-    ("GPT OSS", "", "26.06", "27", "mxfp8", ["--fused-experts"]),
-    ("GPT OSS", "GB200", "26.04", "27", "bf16", ["--overlap-ep", "--dispatcher=alltoall"]),
-    ("GPT OSS", "", "25.09", "26.04", "", ["--dispatcher=alltoall"]),
-    ("Qwen3_235B", "B200 H100", "25.09", "27", "", ["--dispatcher=alltoall"]),
-    ("Qwen3_30B", "H100", "25.09", "26.02", "", ["--dispatcher=alltoall"]),
+    ("Qwen3_235B", "B300", "26.02", "26.02.01", "", ["--overlap-ep"]),
+    ("Qwen3_235B", "GB300 GB200", "26.06", "27", "mxfp8", [*WHOLE_GRAPH, *ATTENTION_8]),
+    ("Qwen3_235B", "B300 B200", "26.06.01", "27", "mxfp8", [*WHOLE_GRAPH, *ATTENTION_8]),
+    ("Qwen3_30B", "H100", "25.11", "26.02.01", "", ["--overlap-ep"]),
+    ("Qwen3_30B", "GB300 GB200 B300", "26.06", "27", "mxfp8", [*WHOLE_GRAPH, *ATTENTION_8]),
+    ("Qwen3_30B", "B200", "26.06.01", "27", "mxfp8", [*WHOLE_GRAPH, *ATTENTION_8]),
+    ("DeepSeekV3", "GB300", "26.06", "27", "mxfp8", [*WHOLE_GRAPH, *ATTENTION_8]),
+    ("DeepSeekV3", "GB200", "26.06", "27", "mxfp8", WHOLE_GRAPH),
+    ("DeepSeekV3", "B300", "26.06.01", "27", "mxfp8", [*WHOLE_GRAPH, *ATTENTION_8]),
+    ("DeepSeekV3", "B200", "26.04.01", "27", "mxfp8", ["--overlap-ep"]),
+    ("DeepSeekV3", "H100", "25.11", "26.02", "", ["--overlap-ep"]),
+    ("GPT OSS", "GB300 GB200", "26.06", "27", "mxfp8", [*WHOLE_GRAPH, *ATTENTION_8]),
+    ("GPT OSS", "GB200", "26.04", "27", "bf16", ["--overlap-ep"]),
+    ("GPT OSS", "", "25.11", "26.04", "", ALL_TO_ALL),
+    ("GPT OSS", "GB300 H100", "26.04", "27", "bf16", ALL_TO_ALL),
+    ("GPT OSS", "GB200 B200", "26.04.01", "27", "bf16", ALL_TO_ALL),
+    ("GPT OSS", "B200", "26.04.01", "27", "mxfp8", ALL_TO_ALL),
+    ("Qwen3_235B", "H100", "25.11", "27", "", ALL_TO_ALL),
+    ("Qwen3_235B", "B200", "25.11", "26.06.01", "", ALL_TO_ALL),
+    ("Qwen3_235B", "B200", "26.06.01", "27", "bf16", ALL_TO_ALL),
+    ("Qwen3_235B", "B300", "26.02", "26.04.01", "", ALL_TO_ALL),
+    ("Qwen3_30B", "H100", "25.11", "26.02", "", ALL_TO_ALL),
+    ("Qwen3_30B", "B200", "25.11", "26.02.01", "", ALL_TO_ALL),
+    ("DeepSeekV3", "B200", "25.11", "26.02", "", ALL_TO_ALL),
+    ("Kimi", "B300 B200 H100", "26.04", "27", "", ALL_TO_ALL),
     ("GPT OSS", "GB200 B200 H100", "25.11", "27", "bf16", NORMS_AND_ACTIVATION),
-    ("Qwen3_235B", "GB300 GB200", "26.06", "27", "mxfp8", ["--attention=flash8"]),
-    ("Qwen3_30B", "GB300 GB200 B300", "26.06", "27", "mxfp8", ["--attention=flash8"]),
-    ("DeepSeekV3", "GB300", "26.06", "27", "mxfp8", ["--attention=flash8"]),
-    ("GPT OSS", "GB300 GB200", "26.06", "27", "mxfp8", ["--attention=flash8"]),
+    ("GPT OSS", "B200", "26.04", "27", "mxfp8", NORMS_AND_ACTIVATION),
     ("DeepSeekV3", "GB300", "25.11", "27", "bf16", MOE_ACTIVATION),
+    ("DeepSeekV3", "GB300", "25.11", "26.02", "mxfp8", MOE_ACTIVATION),
     ("DeepSeekV3", "GB300", "26.02", "26.06", "mxfp8", LATENT_UP),
     ("DeepSeekV3", "GB200", "25.11", "26.04", "", LATENT_UP),
+    ("DeepSeekV3", "GB200", "26.04", "27", "bf16", LATENT_UP),
     ("DeepSeekV3", "GB200", "26.04", "26.06", "mxfp8", DENSE_FEED),
     ("DeepSeekV3", "GB200", "26.06", "27", "mxfp8", LATENT_UP),
-    ("DeepSeekV3", "B300 B200", "25.11", "27", "", LATENT_UP),
-    ("Kimi", "GB300", "26.04", "27", "", LATENT_UP),
+    ("DeepSeekV3", "B300", "25.11", "27", "", LATENT_UP),
+    ("DeepSeekV3", "B200", "25.11", "26.04.01", "", LATENT_UP),
+    ("DeepSeekV3", "B200", "26.04.01", "27", "bf16", LATENT_UP),
+    ("DeepSeekV3", "B200", "26.04.01", "27", "mxfp8", LATENT_UP_AND_DENSE),
+    ("DeepSeekV3", "H100", "25.11", "27", "", LATENT_UP_AND_DENSE),
+    ("Kimi", "GB300 GB200 B300 B200", "26.04", "27", "", LATENT_UP),
+    ("Kimi", "H100", "26.04", "27", "", LATENT_UP_AND_DENSE),
     ("LLAMA3_8B", "H100", "25.11", "27", "fp8", ["--recompute=full", "--recompute-share=0.15625"]),
 ]
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "plan.md"
@@ -207,7 +230,9 @@ def recipe_options(row: dict[str, str], device: str) -> list[str]:
     if not row["source"].startswith("NVIDIA-NeMo/Megatron-Bridge"):
         return []
     release = row["id"].split("-")[1]
-    return [
+    # v0.1.0: tokens are dropped behind NCCL's exchange only.
+    dropping = ALL_TO_ALL if row["id"].endswith("-tokendrop") else []
+    return dropping + [
         option
         for model, devices, first, end, precision, options in RECIPES
         if row["model"].startswith(model)
