@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Advice in the words of the device's own software, and none on a host that nobody recorded.
+"""What is said of a device is in the words of its own software, and nothing of a host that nobody recorded.
 
 The project's traces are written anew as other devices' recorders write them (categories of MTIA and XPU), so that most rules
-fire: what to try then never speaks of CUDA. As recordings of CUDA they do. Kernels are given names that tell nothing: then nobody
+fire: what to try then never speaks of CUDA. As recordings of CUDA they do. As those of ROCm no title, note or advice has a word
+that only NVIDIA's users know, and each maker's matrix units are called as the maker does. Kernels are given names that tell nothing: then nobody
 says that no matmul runs. What is lost in many places is one finding of its kind. Of timings of a pipeline's stages, or of a device alone, nobody says that Python takes the time between.
 """
 
@@ -11,9 +12,11 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +31,21 @@ TRACES = [
     GOLDEN / "device_memory.json",
     GOLDEN / "products" / "made.json",
 ]
+GRAPHS = GOLDEN / "graphs" / "replay.json"
 PLATFORMS = {"mtia": "mtia_ccp_events", "xpu": "kernel"}
+# Words of NVIDIA's alone: "torch.cuda", "cuda" as a device, ProfilerActivity.CUDA and CUDA tensors are ROCm's, too.
+NVIDIA_ALONE = re.compile(
+    r"Tensor Core|CUDA graph|\bNCCL|nsys|Nsight|NVLink|NVIDIA|DCGM|DALI|cudnn|cuBLAS|CUDA_MODULE|\bcuda[A-Z]"
+    r"|expandable_segments|\bSMs\b|\bwarps?\b"
+)
+MATRIX_UNITS = {
+    "NVIDIA H100 SXM5": "Tensor Cores",
+    "AMD Instinct MI300X": "Matrix Cores",
+    "Google TPU v5e": "MXUs",
+    "Ascend 910B": "Cube cores",
+    "AWS Trainium2": "matrix units",
+}
+OWN_WORDS = {"title", "intro", "note", "what", "try", "not_known", "headline"}
 
 Trace = dict[str, Any]
 
@@ -39,10 +56,13 @@ def read(path: Path) -> Trace:
     return trace if isinstance(trace, dict) else {"traceEvents": trace}
 
 
-def ranks_of(program: str, trace: Trace, folder: Path) -> list[dict[str, Any]]:
+def ranks_of(
+    program: str, trace: Trace, folder: Path, options: tuple[str, ...] = ()
+) -> list[dict[str, Any]]:
     path = folder / "trace.json"
     path.write_text(json.dumps(trace))
-    done = subprocess.run([program, "report", "--json", str(path)], capture_output=True, text=True)
+    command = [program, "report", "--json", *options, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"exit {done.returncode}: {done.stderr}")
     return json.loads(done.stdout)["ranks"]
@@ -64,6 +84,60 @@ def on_platform(trace: Trace, platform: str) -> Trace:
         for event in trace["traceEvents"]
     ]
     return {**trace, "traceEvents": events}
+
+
+def as_of_rocm(trace: Trace) -> Trace:
+    """As PyTorch writes it on ROCm: categories of CUDA, calls of HIP."""
+    events = [
+        (
+            {**event, "name": re.sub("^cu(da)?(?=[A-Z])", "hip", event["name"])}
+            if event.get("cat", "").startswith("cuda_")
+            else event
+        )
+        for event in trace["traceEvents"]
+    ]
+    devices = [
+        {**device, "name": "AMD Instinct MI300X"} for device in trace.get("deviceProperties", [])
+    ]
+    return {**trace, "traceEvents": events, "deviceProperties": devices}
+
+
+def own_words(node: Any) -> Iterator[str]:
+    """What the report says itself, without the cells of tables and what shows a finding: these hold names of the trace."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key in OWN_WORDS and isinstance(value, str):
+                yield value
+            elif key != "cells":
+                yield from own_words(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from own_words(value)
+
+
+def complaints_of_makers(program: str, folder: Path) -> list[str]:
+    complaints = []
+    for path in TRACES:
+        rank = ranks_of(program, as_of_rocm(read(path)), folder, ("--all",))[0]
+        complaints += [
+            f"{path.name} on ROCm: {text}" for text in own_words(rank) if NVIDIA_ALONE.search(text)
+        ]
+    path = folder / "graphs.json"
+    path.write_text(json.dumps(as_of_rocm(read(GRAPHS))))
+    text = subprocess.run([program, "report", "--all", path], capture_output=True, text=True).stdout
+    if "HIP graph" not in text or "CUDA graph" in text:
+        complaints.append("graphs on ROCm are not called HIP's")
+    rank = ranks_of(program, read(GOLDEN / "ascend_trace_view.json"), folder, ("--all",))[0]
+    complaints += [
+        f"Ascend: {text}"
+        for text in own_words(rank)
+        if NVIDIA_ALONE.search(text) or "GPU" in text or "cuda" in text.lower()
+    ]
+    for device, words in MATRIX_UNITS.items():
+        rank = ranks_of(program, read(TRACES[0]), folder, ("--device", device))[0]
+        if rank["sections"]["tensor_core_use"]["title"] != words:
+            complaints.append(f"{device}: {rank['sections']['tensor_core_use']['title']}")
+    return complaints
 
 
 def without_names(trace: Trace) -> Trace:
@@ -129,7 +203,7 @@ def complaints_of(program: str, folder: Path) -> list[str]:
 def main() -> None:
     program = os.environ.get("FLOPLEDGER", "flopledger")
     with tempfile.TemporaryDirectory(prefix="flopledger-platforms-") as name:
-        complaints = complaints_of(program, Path(name))
+        complaints = complaints_of(program, Path(name)) + complaints_of_makers(program, Path(name))
     print("\n".join(complaints) or "advice in the words of each platform")
     sys.exit(bool(complaints))
 

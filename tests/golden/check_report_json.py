@@ -116,6 +116,13 @@ def keys_of(name: str, section: dict[str, Any]) -> Iterator[tuple[str, str, str]
             yield f"{name}.tables.{key}.{column['key']}", column["unit"], column["title"]
 
 
+def in_words_of_cuda(title: str) -> str:
+    """The project's traces are of other makers' devices, too, and their titles in those makers' words."""
+    for said, of_cuda in (("Cube core", "Tensor Core"), ("HIP graph", "CUDA graph")):
+        title = title.replace(said, of_cuda)
+    return "SMs" if title in ("units", "CUs") else title
+
+
 class Checker:
     def __init__(self) -> None:
         self.program = os.environ.get("FLOPLEDGER", "flopledger")
@@ -145,9 +152,9 @@ class Checker:
             self.take_section("overview", report["overview"])
 
     def take_section(self, name: str, section: dict[str, Any]) -> None:
-        self.titles.setdefault(name, section["title"])
+        self.titles.setdefault(name, in_words_of_cuda(section["title"]))
         for key, unit, title in keys_of(name, section):
-            units, _ = self.keys.setdefault(key, (set(), title))
+            units, _ = self.keys.setdefault(key, (set(), in_words_of_cuda(title)))
             if unit != "not_known":
                 units.add(unit)
 

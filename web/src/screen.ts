@@ -60,7 +60,7 @@ const MEANINGS: [RegExp, string, string][] = [
   [/^MFU /, "model_flops_utilization", "mfu"],
   [/^HFU /, "model_flops_utilization", "hfu"],
   [/^step /, "step_ledger", "step_time_mean"],
-  [/^GPU busy /, "step_ledger", "device_busy"],
+  [/^(GPU|TPU|NPU|device) busy /, "step_ledger", "device_busy"],
   [/ tokens\/s$/, "model_flops_utilization", "tokens_per_second"],
   [/LOP\/s$/, "model_flops_utilization", "model_flops_per_second"],
 ];

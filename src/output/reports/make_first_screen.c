@@ -3,6 +3,7 @@
 #include "output/reports/first_screen.h"
 #include "output/reports/screen_text.h"
 #include "output/reports/section_choice.h"
+#include "output/results/device_words.h"
 #include "output/results/results.h"
 
 #include <math.h>
@@ -385,6 +386,17 @@ static const struct rank_results *shown_rank(const struct results *results)
     return index < results->rank_count ? &results->ranks[index] : NULL;
 }
 
+/* Verdict and figures are of lists for all devices: sections are in the words of theirs already. */
+static void use_device_words(struct screen_builder *builder)
+{
+    struct first_screen *screen = builder->screen;
+    uint32_t speakers = builder->rank ? builder->rank->speakers : 0;
+
+    screen->verdict = device_words(builder->arena, screen->verdict, speakers);
+    for (size_t i = 0; i < screen->figure_count; i++)
+        screen->figures[i] = device_words(builder->arena, screen->figures[i], speakers);
+}
+
 /* The first kind of the list that recognizes the results fills the screen. The verdict is set
  * before the kind fills the screen, which may replace it; findings come after the chart, since
  * they are named in its words. */
@@ -411,6 +423,7 @@ void make_first_screen(struct first_screen *screen, struct arena *arena,
     add_warnings(&builder, kind);
     if (kind)
         kind->fill(&builder);
+    use_device_words(&builder);
     add_findings(&builder, kind);
     if (kind && kind->findings_title)
         screen->findings_title = kind->findings_title;

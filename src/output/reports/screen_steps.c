@@ -4,6 +4,7 @@
 #include "base/text/format.h"
 #include "base/text/prefix.h"
 #include "output/reports/screen_text.h"
+#include "output/results/device_words.h"
 #include "output/results/metrics.h"
 #include "output/results/results.h"
 
@@ -28,7 +29,9 @@ const char *screen_device(struct screen_builder *builder)
 
     if (name.unit == UNIT_TEXT)
         return name.text;
-    return events.unit == UNIT_COUNT && events.integer == 0 ? NULL : "GPU";
+    return events.unit == UNIT_COUNT && events.integer == 0
+               ? NULL
+               : device_words(builder->arena, "GPU", builder->rank ? builder->rank->speakers : 0);
 }
 
 const char *screen_steps(struct screen_builder *builder, struct value numbers)

@@ -113,6 +113,7 @@ struct rank_results {
     int64_t rank;                 /* -1: not known */
     const char *headline;         /* NULL, or one sentence: what the report comes to */
     bool is_largest_loss_unknown; /* the headline says why it can't be told what costs most */
+    uint32_t speakers;            /* whose words its texts are: device_words.h */
     struct section **sections;    /* in the order of sections/list.def */
     size_t section_count;
     struct metric_slot *metrics; /* [METRIC_COUNT] (metrics.h); NULL: none */

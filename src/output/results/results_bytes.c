@@ -331,6 +331,7 @@ static void code_rank(struct coder *coder, struct rank_results *rank)
     CODE(coder, rank->rank);
     code_text(coder, &rank->headline);
     code_flag(coder, &rank->is_largest_loss_unknown);
+    CODE(coder, rank->speakers);
     CODE_LIST(coder, sections, section_count, code_section_pointer);
     CODE_POINTER(coder, rank->timeline, code_timeline);
     CODE_POINTER(coder, rank->memory_map, code_timeline);

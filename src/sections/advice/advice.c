@@ -107,36 +107,6 @@ static void add_replay_costs(const struct advice_case *advice, struct finding *f
     }
 }
 
-/* ---- words of the platform ------------------------------------------------------------------- */
-
-/* The advice in the words of the device's own software: a rule speaks of CUDA, which is PyTorch's
- * name for ROCm's devices, too. */
-
-static const struct platform_word {
-    enum platform platform;
-    const char *said;
-    const char *instead;
-} words[] = {
-#define PLATFORM_WORD(platform_, said_, instead_) \
-    {.platform = PLATFORM_##platform_, .said = (said_), .instead = (instead_)},
-#include "sections/advice/platform_word_list.def"
-#undef PLATFORM_WORD
-};
-
-/* The text as it holds on that platform; itself where nothing of it is another there. Words of
- * the table are replaced in its order, the first place of each only; rules write each word once. */
-static const char *platform_words(struct results *results, const char *text, enum platform platform)
-{
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        const char *found = words[i].platform == platform ? strstr(text, words[i].said) : NULL;
-
-        if (found)
-            text = results_format(results, "%.*s%s%s", (int)(found - text), text, words[i].instead,
-                                  found + strlen(words[i].said));
-    }
-    return text;
-}
-
 /* ---- give advice ----------------------------------------------------------------------------- */
 
 struct advice_rule {
@@ -297,8 +267,7 @@ static bool estimate_claim(const struct advice_case *advice, const struct advice
     *finding = (struct finding){
         .what = claim->title ? claim->title : rule->title,
         .evidence = claim->evidence,
-        .try_this = platform_words(advice->results, claim->try_this,
-                                   (enum platform)advice->trace->facts.platform),
+        .try_this = claim->try_this,
         .cost_ns =
             rule->accounts && !claim->is_uncosted ? rounded_mean(cost_ns, ledger->step_count) : -1,
         .estimate = estimate,

@@ -511,7 +511,7 @@ static struct section *measure_unit_use(struct results *results, const struct an
     use.section = section_new(
         results, "tensor_core_use", "Tensor Cores",
         "Three numbers that are often mixed up: how long kernels run that use matrix units (Tensor "
-        "Cores; Matrix Cores on AMD), how much of the peak they reach while they run, and for how "
+        "Cores), how much of the peak they reach while they run, and for how "
         "much of it the rate itself is the proof. None is a hardware counter.");
     tensor_core_use_add_numbers(&use);
     tensor_core_use_add_operators(&use);

@@ -4,6 +4,7 @@
 
 #include "base/text/format.h"
 #include "base/text/owned_text.h"
+#include "output/results/device_words.h"
 #include "output/results/results.h"
 #include "ranks/all_ranks.h"
 #include "ranks/rank_clocks.h"
@@ -539,6 +540,13 @@ static struct section *list_runs(struct results *results, const struct all_ranks
     return section;
 }
 
+/* The first rank stands for all: those of one run are on devices of one maker. */
+static uint32_t speakers_of_run(const struct results *results, const struct all_ranks *run)
+{
+    return (results->rank_count > 0 ? results->ranks[0].speakers : 0) |
+           (run->count > 0 ? speakers_by_device_name(run->ranks[0].digest->device_name) : 0);
+}
+
 /* The spread and the culprit are found first, for headline and tables name them.
  * tell_known_waiting comes last: it changes the findings of single ranks, and names whom the
  * sections before have found. */
@@ -586,5 +594,6 @@ struct section *compare_ranks(struct results *results, const struct all_ranks *r
         ranks_overview_find_slowest(results, section, run, &facts);
     add_ranks_what_if(results, section, &simulation, changes);
     tell_known_waiting(results, run, &culprit);
+    section_use_device_words(results, section, speakers_of_run(results, run));
     return section;
 }

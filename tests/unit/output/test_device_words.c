@@ -1,0 +1,78 @@
+/* Words of CUDA are replaced where they are words, and what a trace says stays. */
+#include "ledger/account.h"
+#include "output/results/device_words.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static const char *words_of(struct results *results, const char *device, const char *text)
+{
+    return device_words(results->arena, text, speakers_by_device_name(device));
+}
+
+static void test_each_maker_has_its_words(void **state)
+{
+    SCOPED(results) results = {0};
+
+    (void)state;
+    results_init(&results);
+    assert_string_equal(
+        words_of(&results, "AMD Instinct MI300X", "Tensor Cores of SMs, Tensor Cores"),
+        "Matrix Cores of CUs, Matrix Cores");
+    assert_string_equal(words_of(&results, "Google TPU v5e", "the GPU's Tensor Cores"),
+                        "the TPU's MXUs");
+    assert_string_equal(words_of(&results, "Huawei Ascend 910B (bin not said)", "NCCL"), "HCCL");
+    assert_string_equal(words_of(&results, "NVIDIA H100 SXM5", "NCCL"), "NCCL");
+    assert_null(words_of(&results, "AMD Instinct MI300X", NULL));
+}
+
+static void test_parts_of_words_stay(void **state)
+{
+    SCOPED(results) results = {0};
+
+    (void)state;
+    results_init(&results);
+    assert_string_equal(words_of(&results, "gfx942", "NCCL2 ncclSMs SMs_ RCCL NCCL's"),
+                        "NCCL2 ncclSMs SMs_ RCCL RCCL's");
+}
+
+static void test_names_of_the_trace_stay(void **state)
+{
+    SCOPED(results) results = {0};
+    struct section *section;
+    struct table *table;
+    struct value *cells;
+    static const struct column columns[] = {{"a", "SMs", UNIT_TEXT, 0, BAR_NONE},
+                                            {"b", "b", UNIT_TEXT, 0, BAR_NONE},
+                                            {"c", "c", UNIT_NOT_KNOWN, 0, BAR_NONE}};
+
+    (void)state;
+    results_init(&results);
+    section = section_new(&results, "graphs", "CUDA graphs", NULL);
+    table = section_add_table(&results, section, "t", "t", columns, 3);
+    cells = table_add_row(&results, table, 0);
+    cells[0] = value_text("my CUDA graph");
+    cells[1] = value_text(account_descriptions[ACCOUNT_IDLE_GRAPH].title);
+    cells[2] = value_not_known("needs the NCCL metadata");
+    section_use_device_words(&results, section, speakers_by_device_name("AMD Instinct MI300X"));
+    assert_string_equal(section->title, "HIP graphs");
+    assert_string_equal(table->columns[0].title, "CUs");
+    assert_string_equal(table->cells[0].text, "my CUDA graph");
+    assert_string_equal(table->cells[1].text, "inside a HIP graph");
+    assert_string_equal(table->cells[2].text, "needs the RCCL metadata");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_maker_has_its_words),
+        cmocka_unit_test(test_parts_of_words_stay),
+        cmocka_unit_test(test_names_of_the_trace_stay),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
