@@ -111,7 +111,7 @@ struct call_starts {
 static void index_calls(struct call_starts *starts, const struct launch_numbers *calls)
 {
     uint64_t range = (uint64_t)calls->greatest_number - (uint64_t)calls->least_number;
-    bool is_dense = range < (uint64_t)calls->count * 8 + 1024;
+    bool is_dense = hash_map_is_larger(calls->count, range, sizeof *starts->starts_ns);
     size_t count = is_dense ? range + 1 : calls->count;
     uint32_t known = 0;
 

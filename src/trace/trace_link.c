@@ -91,14 +91,12 @@ static uint32_t index_find(const struct id_index *index, int64_t id)
     return hash_map_find(&index->by_id, (uint64_t)id); /* NO_VALUE is NO_EVENT */
 }
 
-/* Chooses the form of the index: an array where it takes no more memory than the hash map, in which
- * most lookups wait for memory. Ids of one process mostly count up; of hashes or two processes they
- * do not. */
+/* Ids of one process mostly count up; of hashes or two processes they do not. */
 static void index_make_room(struct id_index *index, uint32_t count, int64_t last_id)
 {
     uint64_t range = (uint64_t)last_id - (uint64_t)index->first_id;
 
-    if ((range + 1) * sizeof *index->direct <= hash_map_bytes(count) + 4096) {
+    if (hash_map_is_larger(count, range, sizeof *index->direct)) {
         index->range = range + 1;
         index->direct = large_array_new(index->range * sizeof *index->direct);
         return;

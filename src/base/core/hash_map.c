@@ -112,9 +112,9 @@ static size_t slots_for(size_t count)
     return slot_count;
 }
 
-size_t hash_map_bytes(size_t count)
+bool hash_map_is_larger(size_t count, uint64_t span, size_t entry_bytes)
 {
-    return slots_for(count) * sizeof(struct hash_map_slot);
+    return span < (slots_for(count) * sizeof(struct hash_map_slot) + 4096) / entry_bytes;
 }
 
 void hash_map_reserve(struct hash_map *map, size_t count)

@@ -2,6 +2,7 @@
 #ifndef FLOPLEDGER_BASE_CORE_HASH_MAP_H
 #define FLOPLEDGER_BASE_CORE_HASH_MAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,8 +22,9 @@ struct hash_map_slot {
     uint32_t value; /* NO_VALUE: the slot is free */
 };
 
-/* What a map with room for `count` keys takes. */
-size_t hash_map_bytes(size_t count);
+/* True where an array by number takes no more memory than a map of `count` numbers, in which most
+ * lookups wait for memory. `span`: the last number less the first. */
+bool hash_map_is_larger(size_t count, uint64_t span, size_t entry_bytes);
 
 /* Makes room for `count` keys at once. */
 void hash_map_reserve(struct hash_map *map, size_t count);

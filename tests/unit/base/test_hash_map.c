@@ -39,7 +39,8 @@ static void what_it_holds_stays_when_room_is_made(void **state)
     for (uint32_t i = 0; i < 100; i++)
         hash_map_add(&map, UINT64_MAX - i, i);
     hash_map_reserve(&map, 10000);
-    assert_int_equal(map.slot_count * sizeof *map.slots, hash_map_bytes(10000));
+    assert_true(hash_map_is_larger(10000, map.slot_count - 1, sizeof *map.slots));
+    assert_false(hash_map_is_larger(10000, 2 * map.slot_count, sizeof *map.slots));
     hash_map_reserve(&map, 10);
     assert_int_equal(map.count, 100);
     for (uint32_t i = 0; i < 100; i++)
@@ -108,6 +109,19 @@ static void planted_keys_fall_apart(void **state)
     hash_map_clear(&map);
 }
 
+static void an_array_is_larger_of_numbers_far_apart(void **state)
+{
+    const size_t map_bytes = (size_t)2048 * sizeof(struct hash_map_slot) + 4096;
+
+    (void)state;
+    assert_true(hash_map_is_larger(1000, 999, 4));
+    assert_true(hash_map_is_larger(1000, map_bytes / 4 - 1, 4));
+    assert_false(hash_map_is_larger(1000, map_bytes / 4, 4));
+    assert_false(hash_map_is_larger(1000, map_bytes / 4 - 1, 8));
+    assert_false(hash_map_is_larger(1000, UINT64_MAX, 4));
+    assert_false(hash_map_is_larger(1000, ((uint64_t)1 << 62) - 1, 4));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -117,6 +131,7 @@ int main(void)
         cmocka_unit_test(a_value_can_be_set_anew),
         cmocka_unit_test(many_keys_are_all_found),
         cmocka_unit_test(planted_keys_fall_apart),
+        cmocka_unit_test(an_array_is_larger_of_numbers_far_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
