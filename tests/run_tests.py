@@ -215,7 +215,7 @@ GROUPS = [
     program(
         "digests",
         "properties: digests of very many ranks, with a known truth",
-        "tests/properties/known_digests.py",
+        "tests/properties/known_digests.py [--long]",
     ),
     program(
         "replays-of-ranks",

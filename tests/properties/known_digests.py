@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Digests of very many ranks, with a known truth: is the report right, and do bytes, memory and instructions a rank stay what they are?
 
-    known_digests.py PROGRAM
+    known_digests.py PROGRAM [--long]
 
 Ends with a line of counts.
 """
@@ -30,6 +30,8 @@ STRAGGLER = 5
 BYTES_OF_A_RANK = 4000
 GROWTH_AT_MOST = 1.12  # in groups of eight times as many
 FEW, MANY = "tp=8,dp=16,pp=8", "tp=8,dp=64,pp=8"
+LARGE = ("tp=8,dp=128,pp=8", "tp=8,dp=256,pp=8")
+LINEAR_WITHIN = 1.05  # 1.009 at this writing
 TIMES_AT_MOST = 5  # for four times as many: n log n
 MEMORY_OF_A_RANK = 24_000  # bytes, of digests of 1,800
 COUNTING = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
@@ -86,12 +88,15 @@ def check_straggler(program: str, folder: Path) -> None:
 
 
 def check_same_bytes(program: str, folder: Path) -> None:
-    """What another has written as the page describes it is what the program writes."""
+    """What another has written as the page describes it is what the program writes, and little for each of 1,024 ranks."""
     path, again = folder / "made.fld", folder / "again.fld"
-    make(path, FEW)
-    run(program, "digest", path, "-o", again)
-    if path.read_bytes() != again.read_bytes():
-        raise AssertionError("a file of digests is not written as it was read")
+    for layout in (FEW, "dp=1024"):
+        ranks = len(make(path, layout).ranks)
+        run(program, "digest", path, "-o", again)
+        if path.read_bytes() != again.read_bytes():
+            raise AssertionError(f"{layout}: a file of digests is not written as it was read")
+        if again.stat().st_size > BYTES_OF_A_RANK * ranks:
+            raise AssertionError(f"{layout}: {again.stat().st_size} bytes of {ranks} ranks")
 
 
 def check_first_version(program: str, folder: Path) -> None:
@@ -138,6 +143,17 @@ def check_instructions(program: str, folder: Path) -> None:
         raise AssertionError(f"{FEW}: {counts[0]:,} instructions, {MANY}: {counts[1]:,}")
 
 
+def check_linear(program: str, folder: Path) -> None:
+    """From 8,192 ranks on: instructions by bytes, as they would have to be for 131,072."""
+    of_bytes = []
+    for layout in LARGE:
+        path = folder / "counted.fld"
+        make(path, layout)
+        of_bytes.append(count(program, path) / path.stat().st_size)
+    if of_bytes[1] > LINEAR_WITHIN * of_bytes[0]:
+        raise AssertionError(f"{of_bytes[0]:.1f} instructions a byte, then {of_bytes[1]:.1f}")
+
+
 def most_memory(program: str, path: Path) -> int:
     with open(os.devnull, "w", encoding="ascii") as nothing:
         process = subprocess.Popen([program, "report", str(path)], stdout=nothing)
@@ -161,6 +177,7 @@ def main() -> None:
     program = str(Path(sys.argv[1]).resolve())
     checks: list[Callable[[str, Path], None]] = [check_truth, check_straggler, check_same_bytes]
     checks += [check_first_version, check_bytes, check_instructions, check_memory]
+    checks += [check_linear] if "--long" in sys.argv else []
     failed = 0
     for check in checks:
         with tempfile.TemporaryDirectory(prefix="flopledger-digests-") as name:
