@@ -577,8 +577,7 @@ void find_steps_path(struct steps_path *path, const struct trace_graph *graph)
     find_task_path(&path->pieces, &tasks);
     host_activity_init(&finding.activity, graph->trace);
     for (uint32_t i = 0; i < ledger->step_count; i++)
-        if (ledger->steps[i].window.name)
-            host_activity_leave_out(&finding.activity, ledger->steps[i].window.name);
+        host_activity_leave_out(&finding.activity, ledger->steps[i].window.name);
     attribute_links(&finding);
     split_threads(&finding);
     attribute_rest(&finding);

@@ -78,7 +78,7 @@ static void choose_cpu_thread(struct walk *walk, const struct trace *trace)
 }
 
 /* The host's activity is built once more with the same names left out as in the ledger; what
- * the ledger built already is borrowed where neither leaves anything out (host_activity_know). */
+ * the ledger built already is borrowed (host_activity_know). */
 void find_account_pieces(struct account_pieces *pieces, const struct trace *trace,
                          const struct ledger *ledger)
 {

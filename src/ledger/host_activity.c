@@ -1,6 +1,7 @@
 /* What each host thread was doing when, told by the names of its calls and ranges. */
 #include "ledger/host_activity.h"
 
+#include "base/core/array.h"
 #include "base/core/invariant.h"
 #include "base/text/prefix.h"
 #include "ledger/kernel_class.h"
@@ -153,6 +154,7 @@ void host_activity_clear(struct host_activity *activity)
     free(activity->cursors);
     free(activity->is_built);
     free(activity->name_classes);
+    free(activity->left_out);
     *activity = (struct host_activity){0};
 }
 
@@ -164,27 +166,41 @@ uint8_t host_activity_look_up(struct host_activity *activity, const struct event
     return class;
 }
 
-/* A range of that name may come as an annotation or (of old recorders) as an operator: both
- * are left out. `leaves_out` says that timelines with and without it differ, so none may be
- * shared. */
+/* A range of that name may come as an annotation or (of old recorders) as an operator: both are
+ * left out. What explains nothing anyway is not noted: what is noted is where timelines differ. */
 void host_activity_leave_out(struct host_activity *activity, uint32_t name)
 {
     static const enum event_kind kinds[] = {EVENT_ANNOTATION, EVENT_OPERATOR};
 
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; name && i < sizeof kinds / sizeof *kinds; i++) {
         const struct event range = {.name = name, .kind = (uint8_t)kinds[i]};
 
-        activity->leaves_out |= host_activity_class(activity, &range) != HOST_NOTHING;
-        activity->name_classes[(size_t)name * EVENT_KIND_COUNT + kinds[i]] = HOST_NOTHING;
+        if (host_activity_class(activity, &range) == HOST_NOTHING)
+            continue;
+        activity->name_classes[host_activity_place(&range)] = HOST_NOTHING;
+        ARRAY_ADD(activity->left_out, activity->left_out_count, range);
     }
 }
 
-/* Two that leave out different names have different timelines: only where neither does may one
- * read those that the other built. */
+/* What is left out explains something, so that of what `activity` leaves out nothing explains
+ * anything in `known` only where that leaves it out as well. */
+static bool leaves_out_no_more(const struct host_activity *activity,
+                               const struct host_activity *known)
+{
+    for (uint32_t i = 0; i < activity->left_out_count; i++)
+        if (known->name_classes[host_activity_place(&activity->left_out[i])] != HOST_NOTHING)
+            return false;
+    return true;
+}
+
+/* Of some steps of those that `known` leaves out all are left out: they are steps, too. */
 void host_activity_know(struct host_activity *activity, const struct host_activity *known)
 {
-    if (known && !known->leaves_out && !activity->leaves_out)
-        activity->known = known;
+    if (!known || !leaves_out_no_more(activity, known))
+        return;
+    activity->known = known;
+    for (uint32_t i = 0; i < known->left_out_count; i++)
+        activity->name_classes[host_activity_place(&known->left_out[i])] = HOST_NOTHING;
 }
 
 static bool has_suffix(const char *name, const char *suffix)

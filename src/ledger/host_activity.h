@@ -40,19 +40,21 @@ struct host_activity {
     size_t *cursors;                /* by track: where the last question was answered */
     uint8_t *is_built;              /* by track */
     uint8_t *name_classes;          /* by name id: enum host_class of runtime calls, or of ranges */
-    bool leaves_out;                /* some range that explains something otherwise */
+    struct event *left_out;         /* name and kind of ranges that explain something otherwise */
+    uint32_t left_out_count;
     const struct host_activity *known; /* NULL, or where some threads were looked at before */
 };
 
 void host_activity_init(struct host_activity *activity, const struct trace *trace);
 void host_activity_clear(struct host_activity *activity);
 
-/* Ranges of this name explain nothing: they are the steps themselves. Before anything is asked. */
+/* Ranges of this name explain nothing: they are the steps themselves. Before anything is asked; 0
+ * is no name. */
 void host_activity_leave_out(struct host_activity *activity, uint32_t name);
 
-/* Threads that were looked at for `known`, the same of the same trace, are not looked at again
- * where both leave out the same. Before anything is asked; `known` may be NULL, and is only read.
- */
+/* Threads that were looked at for `known`, of the same trace, are not looked at again where that
+ * leaves out what `activity` does; what else it leaves out is left out here, too. Before anything
+ * is asked; `known` may be NULL, and is only read. */
 void host_activity_know(struct host_activity *activity, const struct host_activity *known);
 
 /* Splits [start_ns, end_ns) by what `thread` was doing and adds the parts to

@@ -322,8 +322,7 @@ static void begin_building(struct graph_building *building)
         large_array_new((trace->device_count + (size_t)1) * sizeof *building->first_edge);
     host_activity_init(&building->activity, trace);
     for (uint32_t i = 0; i < ledger->step_count; i++)
-        if (ledger->steps[i].window.name)
-            host_activity_leave_out(&building->activity, ledger->steps[i].window.name);
+        host_activity_leave_out(&building->activity, ledger->steps[i].window.name);
     host_activity_know(&building->activity, ledger->activity);
     find_range(building);
     choose_events(building);
