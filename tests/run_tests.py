@@ -142,6 +142,7 @@ GROUPS = [
         "formats",
         "properties: files of other recorders with a known ledger",
         "tests/properties/recorder_formats.py --real",
+        "tests/properties/alike_packets.py",
         "tests/properties/recorder_folders.py",
         "tests/properties/stumbling_blocks.py",
     ),

@@ -88,7 +88,6 @@ struct packet {
     struct proto_bytes defaults;
     struct proto_bytes track;
     uint32_t other; /* the first field that tells what else the packet is; 0: none */
-    bool is_usual;  /* no field but the usual five */
     bool is_damaged;
     bool is_zstd; /* `packets` are; else zlib's */
 };
@@ -173,37 +172,6 @@ static void read_packet_field(struct packet *packet, const struct proto_field *f
         read_packet_number(packet, field);
 }
 
-/* A time since the machine's start has five bytes or more. */
-ALWAYS_INLINE bool read_usual_time(struct packet *packet, const char **at, const char *end)
-{
-    const char *next = *at + 1;
-
-    packet->is_timed = true;
-    if (!proto_wide_varint(&next, end, &packet->time))
-        return false;
-    *at = next;
-    return true;
-}
-
-/* The fields of nearly all packets. False where another comes next. */
-static bool read_usual_packet_field(struct packet *packet, const char **at, const char *end)
-{
-    switch (**at) {
-    case 8 << 3 | PROTO_VARINT:
-        return read_usual_time(packet, at, end);
-    case 10 << 3 | PROTO_VARINT:
-        return proto_usual_varint(at, end, &packet->sequence);
-    case 11 << 3 | PROTO_LENGTH:
-        return proto_usual_bytes(at, end, &packet->track_event);
-    case 12 << 3 | PROTO_LENGTH:
-        return proto_usual_bytes(at, end, &packet->interned);
-    case 13 << 3 | PROTO_VARINT:
-        return proto_usual_varint(at, end, &packet->flags);
-    default:
-        return false;
-    }
-}
-
 /* Fields may come in any order, so all are collected before the packet is read: names that it
  * interns serve its own event. */
 static void collect_packet(struct packet *packet, struct proto_bytes message)
@@ -211,20 +179,15 @@ static void collect_packet(struct packet *packet, struct proto_bytes message)
     struct proto_walk walk = proto_walk_of(message);
     struct proto_field field;
 
-    *packet = (struct packet){.is_usual = true};
-    do {
-        while (walk.at < walk.end && read_usual_packet_field(packet, &walk.at, walk.end))
-            continue;
-        if (walk.at == walk.end || !proto_next_long(&walk, &field))
-            break;
-        packet->is_usual = false;
+    *packet = (struct packet){0};
+    while (proto_next(&walk, &field))
         read_packet_field(packet, &field);
-    } while (walk.at < walk.end);
     packet->is_damaged = walk.damaged_at != NULL;
 }
 
 /* TracePacketDefaults: the clock 58, and of track events 11 the track 11. */
-static void read_defaults(struct perfetto_sequence *sequence, struct proto_bytes message)
+static void read_defaults(struct perfetto_state *state, struct perfetto_sequence *sequence,
+                          struct proto_bytes message)
 {
     struct proto_walk walk = proto_walk_of(message);
     struct proto_walk inner;
@@ -242,6 +205,7 @@ static void read_defaults(struct perfetto_sequence *sequence, struct proto_bytes
                 sequence->track = of_events.value;
         }
     }
+    state->meaning++;
 }
 
 static void set_aside(struct perfetto_reading *reading, int64_t length, const char *what)
@@ -337,15 +301,10 @@ static void read_packet(struct perfetto_reading *reading, struct proto_bytes mes
 {
     struct perfetto_sequence *sequence = perfetto_sequence_of(&reading->state, packet->sequence);
 
-    if (packet->is_usual && packet->track_event.at && !packet->is_damaged && !packet->interned.at &&
-        (packet->flags == 0 || (packet->flags == STATE_NEEDED && sequence->has_state))) {
-        read_timed(reading, sequence, packet); /* as what is below, told at once */
-        return;
-    }
     if (packet->lost_others)
         sequence->has_state = false;
     if (packet->flags & STATE_CLEARED || packet->is_cleared)
-        perfetto_sequence_begin(sequence);
+        perfetto_sequence_begin(&reading->state, sequence);
     if (packet->is_damaged) {
         set_aside(reading, (int64_t)message.length,
                   "expected a field of a packet (protobuf), and its content is none");
@@ -354,7 +313,7 @@ static void read_packet(struct perfetto_reading *reading, struct proto_bytes mes
     if (packet->interned.at)
         perfetto_intern(&reading->state, sequence, packet->interned);
     if (packet->defaults.at)
-        read_defaults(sequence, packet->defaults);
+        read_defaults(&reading->state, sequence, packet->defaults);
     if (packet->clocks.at)
         perfetto_read_clocks(&reading->state, sequence, packet->clocks);
     if (packet->track.at)
@@ -369,6 +328,57 @@ static void read_packet(struct perfetto_reading *reading, struct proto_bytes mes
                   "an event needs names that a lost packet before it gave");
     else
         read_timed(reading, sequence, packet);
+}
+
+/* Nearly all packets are of an event alone, of which nothing but its time, sequence and flags is
+ * told beside it: these are read at once. False where something else is there: nothing was read. */
+static bool read_usual_packet(struct perfetto_reading *reading, struct proto_bytes message)
+{
+    struct perfetto_sequence *sequence;
+    struct proto_bytes event = {NULL, 0};
+    const char *at = message.at;
+    const char *end = proto_bytes_end(message);
+    uint64_t time = 0, id = 0, flags = 0;
+    bool is_timed = false;
+    int64_t time_ns;
+
+    if (perfetto_read_known(reading, message))
+        return true;
+    while (at < end) {
+        switch (*at) {
+        case PROTO_KEY(8, PROTO_VARINT): /* since the machine's start: of five bytes or more */
+            at++;
+            is_timed = true;
+            if (!proto_wide_varint(&at, end, &time))
+                return false;
+            break;
+        case PROTO_KEY(10, PROTO_VARINT):
+            if (!proto_usual_varint(&at, end, &id))
+                return false;
+            break;
+        case PROTO_KEY(11, PROTO_LENGTH):
+            if (!proto_usual_bytes(&at, end, &event))
+                return false;
+            break;
+        case PROTO_KEY(13, PROTO_VARINT):
+            if (!proto_usual_varint(&at, end, &flags))
+                return false;
+            break;
+        default:
+            return false;
+        }
+    }
+    if (!is_timed || !event.at || flags & ~(uint64_t)STATE_NEEDED)
+        return false;
+    sequence = perfetto_sequence_of(&reading->state, id);
+    if (flags && !sequence->has_state)
+        return false;
+    if (perfetto_time(&reading->state, sequence, sequence->clock, time, &time_ns))
+        perfetto_read_track_event(reading, sequence, event, time_ns);
+    else
+        reading->builder.read.missing_times++;
+    perfetto_learn(reading, sequence, message, flags != 0);
+    return true;
 }
 
 /* ---- compressed packets --------------------------------------------------------------------- */
@@ -415,6 +425,16 @@ static char *unpack_frames(struct proto_bytes packed, size_t *length, bool *is_w
     return NULL;
 }
 
+static void read_inner_packet(struct perfetto_reading *reading, struct proto_bytes message)
+{
+    struct packet packet;
+
+    if (read_usual_packet(reading, message))
+        return;
+    collect_packet(&packet, message);
+    read_packet(reading, message, &packet);
+}
+
 /* One level only: compressed packets within compressed ones are not written, and unpacking
  * them would have no bound. */
 static void read_compressed(struct perfetto_reading *reading, const struct packet *outer,
@@ -428,12 +448,8 @@ static void read_compressed(struct perfetto_reading *reading, const struct packe
 
     walk = proto_walk_of((struct proto_bytes){text, length});
     while (proto_next(&walk, &field)) {
-        if (proto_is(&field, 1, PROTO_LENGTH) && !field.is_cut) {
-            struct packet packet;
-
-            collect_packet(&packet, field.bytes);
-            read_packet(reading, field.bytes, &packet);
-        }
+        if (proto_is(&field, 1, PROTO_LENGTH) && !field.is_cut)
+            read_inner_packet(reading, field.bytes);
     }
     if (!is_cut && (!is_whole || walk.damaged_at))
         set_aside(reading, (int64_t)outer->packets.length,
@@ -473,7 +489,8 @@ static size_t read_whole_packets(struct perfetto_reading *reading, struct proto_
 
         if (!is_packet && (!proto_next(&walk, &field) || field.is_cut))
             break;
-        if (is_packet || proto_is(&field, 1, PROTO_LENGTH))
+        if ((is_packet || proto_is(&field, 1, PROTO_LENGTH)) &&
+            !read_usual_packet(reading, field.bytes))
             read_outer_packet(reading, field.bytes, false);
         used = (size_t)(walk.at - text.at);
         reading->byte = start_byte + (int64_t)used;

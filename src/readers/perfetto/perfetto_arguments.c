@@ -152,20 +152,18 @@ static bool use_text(struct perfetto_reading *reading, const struct perfetto_seq
     return string < UINT32_MAX;
 }
 
-/* Which argument of torch.profiler's events it is. */
-static enum event_arg event_arg_of(struct perfetto_state *state,
-                                   const struct perfetto_argument *argument)
+enum event_arg perfetto_arg_of(struct perfetto_state *state, uint32_t interned,
+                               struct proto_bytes name)
 {
-    struct proto_bytes name = argument->name;
     struct perfetto_word *word;
 
-    if (!argument->word) {
+    if (!interned) {
         name = perfetto_kineto_argument(name);
         return torch_event_arg(name.at, name.length);
     }
-    word = perfetto_word_of(state, argument->word);
+    word = perfetto_word_of(state, interned);
     if (!word->has_argument) {
-        name = perfetto_kineto_argument(perfetto_known_text(state, argument->word));
+        name = perfetto_kineto_argument(perfetto_known_text(state, interned));
         word->argument = (uint8_t)torch_event_arg(name.at, name.length);
         word->has_argument = true;
     }
@@ -179,20 +177,21 @@ static bool use_usual_argument(struct perfetto_reading *reading,
                                struct proto_bytes message)
 {
     const char *at = message.at;
-    const char *end = proto_bytes_end(message);
-    struct perfetto_argument argument = {.has_name = true};
+    const char *end = message.at + message.length;
+    struct proto_bytes name = {NULL, 0};
+    uint32_t word = 0;
     enum event_arg arg;
-    uint64_t name, value;
+    uint64_t value;
 
-    if (end - at < 4)
+    if (message.length < 4)
         return false;
-    if (*at == PROTO_KEY(1, PROTO_VARINT) && proto_usual_varint(&at, end, &name))
-        argument.word = perfetto_interned_name(sequence, INTERNED_ARGUMENT_NAME, name);
-    else if (*at != PROTO_KEY(10, PROTO_LENGTH) || !proto_usual_bytes(&at, end, &argument.name))
+    if (*at == PROTO_KEY(1, PROTO_VARINT) && proto_usual_varint(&at, end, &value))
+        word = perfetto_interned_name(sequence, INTERNED_ARGUMENT_NAME, value);
+    else if (*at != PROTO_KEY(10, PROTO_LENGTH) || !proto_usual_bytes(&at, end, &name))
         return false;
     if (at == end)
         return false;
-    arg = event_arg_of(&reading->state, &argument);
+    arg = perfetto_arg_of(&reading->state, word, name);
     if ((int)arg < ARG_COUNT && reading->store.layouts.unasked_args >> arg & 1)
         return true;
     if (*at != PROTO_KEY(4, PROTO_VARINT) || !proto_usual_varint(&at, end, &value) || at < end ||
@@ -216,7 +215,7 @@ static bool use_argument(struct perfetto_reading *reading, const struct perfetto
     if (use_usual_argument(reading, sequence, text, message))
         return true;
     perfetto_read_argument(&argument, sequence, message);
-    arg = event_arg_of(&reading->state, &argument);
+    arg = perfetto_arg_of(&reading->state, argument.word, argument.name);
     if ((int)arg == ARG_COUNT) /* JSON may be none, and may stand in lists */
         return !argument.has_value ||
                (value->number != 9 && value->number != 11 && value->number != 12);
@@ -247,10 +246,12 @@ bool perfetto_use_arguments(struct perfetto_reading *reading, const struct perfe
             !use_argument(reading, sequence, text, field.bytes))
             return false;
     }
-    if (event->is_translated) {
-        perfetto_name_place(reading, event->track, &text->numbers[ARG_DEVICE],
-                            &text->numbers[ARG_STREAM]);
-        text->has_args |= (uint64_t)1 << ARG_DEVICE | (uint64_t)1 << ARG_STREAM;
-    }
     return true;
+}
+
+void perfetto_use_place(const struct perfetto_reading *reading, uint32_t track,
+                        struct torch_event *text)
+{
+    perfetto_name_place(reading, track, &text->numbers[ARG_DEVICE], &text->numbers[ARG_STREAM]);
+    text->has_args |= (uint64_t)1 << ARG_DEVICE | (uint64_t)1 << ARG_STREAM;
 }

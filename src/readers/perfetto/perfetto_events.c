@@ -239,8 +239,8 @@ static bool read_usual_event_field(struct perfetto_event *event, struct perfetto
 }
 
 /* The sequence's default track counts where the event names none. */
-static void collect_event(struct perfetto_event *event, struct perfetto_reading *reading,
-                          const struct perfetto_sequence *sequence, struct proto_bytes message)
+void perfetto_collect_event(struct perfetto_event *event, struct perfetto_reading *reading,
+                            const struct perfetto_sequence *sequence, struct proto_bytes message)
 {
     struct proto_walk walk = proto_walk_of(message);
     struct proto_field field;
@@ -309,26 +309,9 @@ static struct torch_category known_category(struct perfetto_reading *reading,
     return word->known;
 }
 
-/* *is_ours: it is nothing that was recorded. */
-static bool make_slice(struct perfetto_reading *reading, const struct perfetto_event *event,
-                       const struct perfetto_sequence *sequence, struct perfetto_slice *slice,
-                       bool *is_ours)
+bool perfetto_is_ours(struct perfetto_reading *reading, const struct perfetto_event *event)
 {
-    struct torch_category category;
-    struct torch_event text;
-
-    category = known_category(reading, event);
-    *is_ours = category.is_ours;
-    if (category.is_ours)
-        return true;
-    torch_event_clear(&text);
-    if (!perfetto_use_arguments(reading, event, sequence, &text))
-        return false;
-    slice->event =
-        torch_store_named(&reading->store, &text, category.kind, name_of_event(reading, event));
-    slice->event.track = builder_track(reading, event->track, &text, category.kind);
-    slice->category = category.string;
-    return true;
+    return known_category(reading, event).is_ours;
 }
 
 /* ---- slices --------------------------------------------------------------------------------- */
@@ -397,30 +380,58 @@ static void set_event_aside(struct perfetto_reading *reading, struct proto_bytes
     trace_builder_damage(&reading->builder, &damage);
 }
 
+static void add_open_slice(struct perfetto_reading *reading, const struct perfetto_event *event,
+                           struct perfetto_slice *slice, int64_t time_ns)
+{
+    slice->event.start_ns = time_ns;
+    join_by_flow(&slice->event, event);
+    add_half(reading, event->track, slice, time_ns);
+}
+
+/* Its place comes last: it may be told by the arguments. */
+void perfetto_open_slice(struct perfetto_reading *reading, const struct perfetto_event *event,
+                         struct torch_event *text, int64_t time_ns)
+{
+    struct torch_category category = known_category(reading, event);
+    struct perfetto_slice slice = {.category = category.string};
+
+    if (event->is_translated)
+        perfetto_use_place(reading, event->track, text);
+    slice.event =
+        torch_store_named(&reading->store, text, category.kind, name_of_event(reading, event));
+    slice.event.track = builder_track(reading, event->track, text, category.kind);
+    add_open_slice(reading, event, &slice, time_ns);
+}
+
+void perfetto_close_slice(struct perfetto_reading *reading, uint32_t track, int64_t time_ns)
+{
+    if (!reading->state.tracks[track].is_ours)
+        add_half(reading, track, NULL, time_ns);
+}
+
 /* An event of our own category is no slice, and the ends of its track are not joined. */
-static void open_slice(struct perfetto_reading *reading, const struct perfetto_event *event,
+static void read_begin(struct perfetto_reading *reading, const struct perfetto_event *event,
                        const struct perfetto_sequence *sequence, struct proto_bytes message,
                        int64_t time_ns)
 {
+    struct torch_event text;
     struct perfetto_slice slice;
-    bool is_ours = false;
+    bool is_ours = perfetto_is_ours(reading, event);
 
-    if (!make_slice(reading, event, sequence, &slice, &is_ours)) {
-        struct torch_event text;
-
-        if (!perfetto_scan_as_json(reading, event, sequence, &text)) {
-            set_event_aside(reading, message);
-            return;
-        }
-        is_ours = !torch_store_convert(&reading->store, &text, &slice.event, &slice.category);
-    }
-    if (is_ours) {
-        reading->state.tracks[event->track].is_ours = true;
+    torch_event_clear(&text);
+    if (!is_ours && perfetto_use_arguments(reading, event, sequence, &text)) {
+        perfetto_open_slice(reading, event, &text, time_ns);
         return;
     }
-    slice.event.start_ns = time_ns;
-    join_by_flow(&slice.event, event);
-    add_half(reading, event->track, &slice, time_ns);
+    if (!is_ours && !perfetto_scan_as_json(reading, event, sequence, &text)) {
+        set_event_aside(reading, message);
+        return;
+    }
+    is_ours =
+        is_ours || !torch_store_convert(&reading->store, &text, &slice.event, &slice.category);
+    reading->state.tracks[event->track].is_ours |= is_ours;
+    if (!is_ours)
+        add_open_slice(reading, event, &slice, time_ns);
 }
 
 /* What `flopledger export perfetto` says of the run: as torch.profiler does beside its events. */
@@ -484,7 +495,7 @@ void perfetto_read_track_event(struct perfetto_reading *reading,
 {
     struct perfetto_event event;
 
-    collect_event(&event, reading, sequence, message);
+    perfetto_collect_event(&event, reading, sequence, message);
     if (event.phase && !event.type)
         use_phase(reading, &event);
     else
@@ -495,11 +506,11 @@ void perfetto_read_track_event(struct perfetto_reading *reading,
     }
     event.track = perfetto_track_of(&reading->state, event.track_id);
     if (event.type == PERFETTO_BEGIN)
-        open_slice(reading, &event, sequence, message, time_ns);
+        read_begin(reading, &event, sequence, message, time_ns);
     else if (event.type == PERFETTO_INSTANT)
         read_instant(reading, &event, sequence, message, time_ns);
-    else if (!reading->state.tracks[event.track].is_ours)
-        add_half(reading, event.track, NULL, time_ns);
+    else
+        perfetto_close_slice(reading, event.track, time_ns);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -135,12 +135,14 @@ struct perfetto_state {
     bool has_root;            /* some clock is the trace's */
     int64_t realtime_offset;  /* REALTIME less the trace's clock */
     bool has_realtime;
+    uint64_t meaning; /* of numbers in packets: counts when what one stands for changes */
+    struct perfetto_layouts *layouts; /* of packets; NULL: none was learned */
 };
 
 /* The sequence with this id, new where there is none. Pointers last until the next new one. */
 struct perfetto_sequence *perfetto_sequence_of(struct perfetto_state *state, uint64_t id);
 /* Forgets what was interned: the packet says that it begins anew. */
-void perfetto_sequence_begin(struct perfetto_sequence *sequence);
+void perfetto_sequence_begin(struct perfetto_state *state, struct perfetto_sequence *sequence);
 
 /* An InternedData. */
 void perfetto_intern(struct perfetto_state *state, struct perfetto_sequence *sequence,
@@ -274,6 +276,9 @@ bool perfetto_scan_as_json(struct perfetto_reading *reading, const struct perfet
 /* False where one is no number, text or list that was there before: the event as JSON tells. */
 bool perfetto_use_arguments(struct perfetto_reading *reading, const struct perfetto_event *event,
                             const struct perfetto_sequence *sequence, struct torch_event *text);
+/* The device and stream that the track's name tells, as arguments. */
+void perfetto_use_place(const struct perfetto_reading *reading, uint32_t track,
+                        struct torch_event *text);
 /* The JSON of an annotation is reading->text, which INPUT_PADDING zero bytes stand behind. */
 void perfetto_write_argument(struct perfetto_reading *reading,
                              const struct perfetto_sequence *sequence, struct proto_bytes message);
@@ -283,6 +288,27 @@ void perfetto_write_place(struct perfetto_reading *reading, uint32_t track,
 /* The device and stream that the track's name tells. */
 void perfetto_name_place(const struct perfetto_reading *reading, uint32_t track, int64_t *device,
                          int64_t *stream);
+
+/* A TrackEvent's fields, and those of its sequence where it has none. */
+void perfetto_collect_event(struct perfetto_event *event, struct perfetto_reading *reading,
+                            const struct perfetto_sequence *sequence, struct proto_bytes message);
+/* Its category says that nothing was recorded. */
+bool perfetto_is_ours(struct perfetto_reading *reading, const struct perfetto_event *event);
+/* Which argument of torch.profiler's events it is. `interned`: its name as one of
+ * perfetto_state.texts; 0: it is not. */
+enum event_arg perfetto_arg_of(struct perfetto_state *state, uint32_t interned,
+                               struct proto_bytes name);
+/* A slice begins, or the innermost open one of the track ends. `text`: its arguments. */
+void perfetto_open_slice(struct perfetto_reading *reading, const struct perfetto_event *event,
+                         struct torch_event *text, int64_t time_ns);
+void perfetto_close_slice(struct perfetto_reading *reading, uint32_t track, int64_t time_ns);
+
+/* A packet that looks like one that was learned; false where none does: nothing was read. */
+bool perfetto_read_known(struct perfetto_reading *reading, struct proto_bytes message);
+/* A packet of an event alone, and of a time, sequence and flags: from now on others like it are
+ * known. */
+void perfetto_learn(struct perfetto_reading *reading, struct perfetto_sequence *sequence,
+                    struct proto_bytes message, bool needs_state);
 
 /* A TrackEvent of the sequence at this time. */
 void perfetto_read_track_event(struct perfetto_reading *reading,

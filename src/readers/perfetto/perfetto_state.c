@@ -59,8 +59,9 @@ static void forget_names(struct perfetto_sequence *sequence)
 
 /* Numbers of names are anew from here on; the clock is the boot's until the sequence says
  * another. */
-void perfetto_sequence_begin(struct perfetto_sequence *sequence)
+void perfetto_sequence_begin(struct perfetto_state *state, struct perfetto_sequence *sequence)
 {
+    state->meaning++;
     forget_names(sequence);
     sequence->has_state = true;
     sequence->track = 0;
@@ -82,13 +83,16 @@ uint32_t perfetto_rare_name(const struct perfetto_sequence *sequence, enum perfe
 
 /* Writers count names up from 1, so that an array has them without looking for them; a number far
  * beyond those before must not make a large one. */
-static void intern_name(struct perfetto_sequence *sequence, enum perfetto_interned kind,
-                        uint64_t number, uint32_t string)
+static void intern_name(struct perfetto_state *state, struct perfetto_sequence *sequence,
+                        enum perfetto_interned kind, uint64_t number, uint32_t string)
 {
     const size_t first = 64;
     struct perfetto_names *few = (int)kind < INTERNED_FEW ? &sequence->few[kind] : NULL;
     size_t known = few ? few->count : 0;
+    uint32_t before =
+        number < known ? few->strings[number] : perfetto_rare_name(sequence, kind, number);
 
+    state->meaning += before && before != string;
     if (!few || number > known + first) {
         hash_map_set(&sequence->names, interned_key(kind, number), string);
         return;
@@ -119,7 +123,7 @@ static void intern_entry(struct perfetto_state *state, struct perfetto_sequence 
         else if (proto_is(&field, 3, PROTO_LENGTH) && kind == INTERNED_KERNEL && field.bytes.length)
             name = field.bytes;
     }
-    intern_name(sequence, kind, number, perfetto_text(state, name));
+    intern_name(state, sequence, kind, number, perfetto_text(state, name));
 }
 
 /* Numbers are those of the fields of InternedData, in which a sequence says each name once. */
@@ -384,6 +388,7 @@ void perfetto_state_clear(struct perfetto_state *state)
         free(state->tracks[i].open);
     free(state->tracks);
     free(state->words);
+    free(state->layouts);
     hash_map_clear(&state->sequence_by_id);
     hash_map_clear(&state->clock_by_key);
     hash_map_clear(&state->track_by_id);
