@@ -75,6 +75,7 @@ class Settings:
     has_metadata: bool = True
     forward: int = 400_000
     backward: int = 800_000
+    last_stage: float = 1.0  # how many times as long its work takes
     transfer: int = 50_000
     is_uneven: bool = False  # ranks differ in tokens, FLOPs, memory and in what their experts get
 
@@ -157,7 +158,10 @@ class Run:
         stream = SEND_STREAM + 2 * (receiver.number < sender.number)
         starts = [max(rank.now, rank.streams.get(stream, 0)) for rank in (sender, receiver)]
         end = max(starts) + max(1, int(self.settings.transfer * (1 + self.rng.random() * 0.1)))
-        pipeline = [rank.number for rank in self.ranks if rank.place["tp"] == sender.place["tp"]]
+        place = (sender.place["tp"], sender.place["dp"])
+        pipeline = [
+            rank.number for rank in self.ranks if (rank.place["tp"], rank.place["dp"]) == place
+        ]
         for rank, start, name in ((sender, starts[0], "send"), (receiver, starts[1], "recv")):
             rank.streams[stream] = end
             args = {
@@ -182,6 +186,8 @@ class Run:
     def stage(self, pp: int, length: int, source: int | None) -> None:
         """One micro-batch on all ranks of a stage, from the stage `source`."""
         settings = self.settings
+        if pp == settings.pipeline - 1:
+            length = round(length * settings.last_stage)
         for dp in range(settings.data):
             members = [self.at(tp, dp, pp) for tp in range(settings.tensor)]
             if source is not None:

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* In the order in which they are told. */
 enum planned_part {
@@ -59,6 +60,8 @@ struct planned_step {
     double tokens;    /* of a device; 0: not told */
     double flops;     /* of a plan from a recording, matmuls and attention; 0: not told */
     double waited_ns; /* likewise, for a core when it was recorded */
+    int64_t stages;   /* of the pipeline, and ranks of one; 0: not told */
+    int64_t ranks_of_stage;
     char device[128];
     bool is_from_run; /* `plan --from` wrote it */
 };

@@ -41,6 +41,23 @@ static void read_plan_row(struct planned_step *plan, const struct json_node *row
     plan->is_from_run = plan->is_from_run || strcmp(key, "matrix") == 0;
 }
 
+/* As plan_layout_text writes it. */
+static void read_plan_layout(struct planned_step *plan, const struct json_node *numbers)
+{
+    const char *text = json_text_of(json_member(numbers, "layout"), "value", "");
+    const char *const sizes[] = {"tensor ", "context ", "data "};
+    const char *stages = strstr(text, "pipeline ");
+    int64_t ranks = 1;
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const char *size = strstr(text, sizes[i]);
+
+        ranks *= size ? strtol(size + strlen(sizes[i]), NULL, 10) : 0;
+    }
+    plan->stages = stages ? strtol(stages + strlen("pipeline "), NULL, 10) : 0;
+    plan->ranks_of_stage = ranks;
+}
+
 /* A plan is this program's own page of JSON: its keys are promised by the schema. */
 static bool read_plan_tree(struct planned_step *plan, const struct json_node *root,
                            const char *path, struct error *error)
@@ -55,6 +72,7 @@ static bool read_plan_tree(struct planned_step *plan, const struct json_node *ro
     plan->tokens = read_plan_number(numbers, "tokens_per_second_per_device") * plan->step_ns / 1e9;
     plan->flops = read_plan_number(numbers, "matrix_flops");
     plan->waited_ns = read_plan_number(numbers, "recorded_core_wait");
+    read_plan_layout(plan, numbers);
     strncpy(plan->device, device, sizeof plan->device - 1);
     for (const struct json_node *row = json_items_of(table, "rows"); row; row = row->next)
         read_plan_row(plan, row);

@@ -70,22 +70,35 @@ static enum planned_part part_of_account(int account)
 struct run_parts {
     double ns[PLANNED_PART_COUNT];
     double step_ns;
-    double communication_ns; /* hidden or not */
-    enum account worst_idle; /* of what is idle, the largest */
-    double worst_idle_ns;
+    double communication_ns;                /* hidden or not */
+    enum account worst[PLANNED_PART_COUNT]; /* of what is idle in a part, the largest */
+    double worst_ns[PLANNED_PART_COUNT];
     double waited_ns; /* for a core, of the launching thread; 0: not recorded, or none */
     double tokens;    /* of a step; 0: not known */
     double flops;     /* likewise */
 };
 
-/* A plan from a recording knows kernels and what lies between them, not the peak: what is finer is
- * added up again. */
-static void run_parts_of_plan_from(double *ns)
+/* What is finer is added up again where the other side knows no more: matrix time where FLOPs are
+ * not known. */
+static void parts_join_matrix(double *ns)
 {
-    ns[PLANNED_MATRIX] = ns[PLANNED_USEFUL] + ns[PLANNED_BELOW_PEAK] + ns[PLANNED_RECOMPUTED];
-    ns[PLANNED_REST] = ns[PLANNED_DATA] + ns[PLANNED_LAUNCH] + ns[PLANNED_HOST];
+    ns[PLANNED_MATRIX] += ns[PLANNED_USEFUL] + ns[PLANNED_BELOW_PEAK] + ns[PLANNED_RECOMPUTED];
     ns[PLANNED_USEFUL] = ns[PLANNED_BELOW_PEAK] = ns[PLANNED_RECOMPUTED] = 0.0;
-    ns[PLANNED_DATA] = ns[PLANNED_LAUNCH] = ns[PLANNED_HOST] = 0.0;
+}
+
+/* And all that is idle, of which a plan from a recording knows the sum. */
+static void run_parts_join_idle(struct run_parts *run)
+{
+    static const enum planned_part idle[] = {PLANNED_DATA, PLANNED_LAUNCH, PLANNED_HOST};
+
+    for (size_t i = 0; i < sizeof idle / sizeof idle[0]; i++) {
+        run->ns[PLANNED_REST] += run->ns[idle[i]];
+        run->ns[idle[i]] = 0.0;
+        if (run->worst_ns[idle[i]] > run->worst_ns[PLANNED_REST]) {
+            run->worst_ns[PLANNED_REST] = run->worst_ns[idle[i]];
+            run->worst[PLANNED_REST] = run->worst[idle[i]];
+        }
+    }
 }
 
 /* Kernels of the optimizer are taken from the other operators, to which the ledger books them.
@@ -97,7 +110,6 @@ static struct run_parts run_parts_of(const struct analysis_input *input, bool is
     const struct matrix_time *matrix = &input->efficiency->total.time;
     double count = (double)ledger->step_count;
     struct run_parts run = {.step_ns = (double)ledger_total_ns(ledger) / count,
-                            .worst_idle = ACCOUNT_IDLE_NOTHING,
                             .waited_ns = mean_core_wait_ns(input),
                             .tokens = fmax((double)trained_batch_of(input).tokens / count, 0.0),
                             .flops = input->efficiency->total.window_flops / count};
@@ -112,11 +124,9 @@ static struct run_parts run_parts_of(const struct analysis_input *input, bool is
             continue;
         run.ns[part] += ns;
         /* Of what the host holds up, the largest account is named in the reason. */
-        if ((part == PLANNED_HOST || part == PLANNED_LAUNCH ||
-             (is_from_run && part == PLANNED_DATA)) &&
-            ns > run.worst_idle_ns) {
-            run.worst_idle_ns = ns;
-            run.worst_idle = (enum account)i;
+        if (ns > run.worst_ns[part]) {
+            run.worst_ns[part] = ns;
+            run.worst[part] = (enum account)i;
         }
     }
     for (uint32_t i = 0; i < ledger->step_count; i++) {
@@ -129,8 +139,10 @@ static struct run_parts run_parts_of(const struct analysis_input *input, bool is
     run.ns[PLANNED_RECOMPUTED] = (double)matrix->recomputed_ns / count;
     run.ns[PLANNED_BELOW_PEAK] =
         (double)(matrix->below_peak_ns + matrix->uncosted_ns + matrix->extra_ns) / count;
+    if (is_from_run || !efficiency_has_model(input->efficiency))
+        parts_join_matrix(run.ns);
     if (is_from_run)
-        run_parts_of_plan_from(run.ns);
+        run_parts_join_idle(&run);
     return run;
 }
 
@@ -140,6 +152,13 @@ static double peak_share(const double *ns)
     double ideal = ns[PLANNED_USEFUL] + ns[PLANNED_RECOMPUTED];
 
     return ideal > 0.0 ? 100.0 * ideal / (ideal + ns[PLANNED_BELOW_PEAK]) : 0.0;
+}
+
+/* Of the model, by what they take at the peak. */
+static double flops_by_plan(const struct planned_step *plan, const struct run_parts *run)
+{
+    return plan->parts[PLANNED_USEFUL] > 0.0 ? run->ns[PLANNED_USEFUL] / plan->parts[PLANNED_USEFUL]
+                                             : 0.0;
 }
 
 /* Of one rank, a transfer and waiting for the others look alike. */
@@ -215,16 +234,26 @@ static const char *why_of_part(struct results *results, const struct planned_ste
         return "as planned";
     switch (part) {
     case PLANNED_USEFUL:
-        return "another batch, model or number format than was planned, or shapes that were not "
-               "recorded";
+        return results_format(results,
+                              "%.3g times the FLOPs that were planned, by their time at the peak: "
+                              "another batch, model or number format, or shapes that were not "
+                              "recorded",
+                              flops_by_plan(plan, run));
     case PLANNED_BELOW_PEAK:
-        return results_format(results, "matmuls reach %.0f %% of the peak, %.0f %% were planned",
-                              peak_share(run->ns), peak_share(plan->parts));
+        return results_format(
+            results, "matmuls reach %.0f %% of the peak, %.0f %% were planned%s",
+            peak_share(run->ns), peak_share(plan->parts),
+            fabs(flops_by_plan(plan, run) - 1.0) > 0.05
+                ? results_format(results, ", of %.3g times the FLOPs", flops_by_plan(plan, run))
+                : "");
     case PLANNED_RECOMPUTED:
         /* Time at the peak only: what of it is slower stands in the part below the peak. */
         return more > 0.0 ? "more is recomputed than was planned"
                           : "less is recomputed; what of it is below the peak counts there";
     case PLANNED_MATRIX:
+        if (!plan->is_from_run)
+            return "the FLOPs of the run are not known, so that slower kernels and more work look "
+                   "alike";
         return why_of_work(results, plan, run, part);
     case PLANNED_OTHER:
         if (plan->is_from_run)
@@ -245,9 +274,11 @@ static const char *why_of_part(struct results *results, const struct planned_ste
     case PLANNED_LAUNCH:
     case PLANNED_HOST:
     case PLANNED_REST:
+        if (run->worst_ns[part] <= 0.0)
+            return "none was recorded";
         return results_format(results, "the host: mostly '%s', %.3g ms of it",
-                              account_descriptions[run->worst_idle].title,
-                              run->worst_idle_ns / 1e6);
+                              account_descriptions[run->worst[part]].title,
+                              run->worst_ns[part] / 1e6);
     case PLANNED_PART_COUNT:
         break;
     }
@@ -269,6 +300,12 @@ static struct value planned_ns(double ns)
     COLUMN("why", "why", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                          \
            value_text(why_of_part(results, plan, &run, (enum planned_part)i)))
 
+static bool is_forward_alone(const struct module_costs *costs)
+{
+    return costs->total[PHASE_FORWARD].flops > 0 && costs->total[PHASE_BACKWARD].host_ns == 0 &&
+           costs->total[PHASE_BACKWARD].flops == 0;
+}
+
 /* What would make the two incomparable, and the reader believe otherwise. */
 static void against_warn(struct results *results, struct section *section,
                          const struct analysis_input *input, const struct planned_step *plan,
@@ -288,10 +325,16 @@ static void against_warn(struct results *results, struct section *section,
                                            "recorded",
                                            plan->tokens, run->tokens),
                             "plan with the batch and the layout of the recording");
+    if (!plan->is_from_run && is_forward_alone(input->costs))
+        section_add_warning(results, section, "the run has a forward and no backward",
+                            "a plan is of a training step; the recorded steps are not",
+                            "plan a server with --context, or record a step of training");
     if (!plan->is_from_run &&
         (efficiency_is_least(input->efficiency) || !efficiency_has_model(input->efficiency)))
         section_add_warning(results, section, "not all FLOPs of the run are known",
-                            "what has no FLOPs or no peak counts as below the peak",
+                            efficiency_has_model(input->efficiency)
+                                ? "what has no FLOPs or no peak counts as below the peak"
+                                : "matmuls and attention stand in one row, whatever they reach",
                             efficiency_needs(input->efficiency));
 }
 
@@ -339,14 +382,19 @@ static const char *against_headline(struct results *results, const struct planne
 
 /* Both columns add up to their steps, so that the differences add up to that of the steps. */
 void describe_plan_against_run(struct results *results, struct rank_results *rank,
-                               const struct analysis_input *input, const struct planned_step *plan)
+                               const struct analysis_input *input, const struct planned_step *of)
 {
+    struct planned_step joined = *of;
+    const struct planned_step *plan = &joined;
     struct section *section = section_new(
         results, "plan_against_run", "Plan against run",
         "The mean recorded step beside the planned one; both columns add up to their steps.");
     struct run_parts run = run_parts_of(input, plan->is_from_run);
+    int64_t stage = planned_stage_of(plan, input->trace);
     struct table *table;
 
+    if (!efficiency_has_model(input->efficiency))
+        parts_join_matrix(joined.parts);
     section_add_number(results, section,
                        (struct number){"planned_step", "planned step", planned_ns(plan->step_ns),
                                        plan->is_from_run ? "from a recording" : NULL});
@@ -356,6 +404,9 @@ void describe_plan_against_run(struct results *results, struct rank_results *ran
     section_add_number(results, section,
                        (struct number){"measured_by_planned", "measured by planned",
                                        value_number(run.step_ns / plan->step_ns), NULL});
+    if (stage >= 0)
+        section_add_value(results, section, "stage", "stage of the pipeline, from 0",
+                          value_count(stage));
     against_warn(results, section, input, plan, &run);
     table = section_add_table(results, section, "accounts", "Account by account",
                               COLUMNS_OF(AGAINST_COLUMNS));

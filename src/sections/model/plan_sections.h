@@ -37,7 +37,10 @@ void describe_plan_serving(struct results *results, struct rank_results *rank,
 
 /* A recorded rank beside a plan: account by account, and why they differ; adds it to `rank`. */
 void describe_plan_against_run(struct results *results, struct rank_results *rank,
-                               const struct analysis_input *input, const struct planned_step *plan);
+                               const struct analysis_input *input, const struct planned_step *of);
+/* The rank's stage of the pipeline, by its folder's name, its sends or the plan's layout; -1: not
+ * known, or no pipeline. */
+int64_t planned_stage_of(const struct planned_step *plan, const struct trace *trace);
 /* Of all ranks, each described: whom the others wait for, as the headline of the results. */
 void find_plan_straggler(struct results *results);
 
