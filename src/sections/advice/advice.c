@@ -309,8 +309,8 @@ static bool holds_account(const char *const *keys, size_t count, uint32_t mask)
 }
 
 /* Slow steps are what a finding of the account shows that makes most of them: no dearer than that,
- * so that the cause comes first. Where no finding is at least half of it, it is no cause. All
- * steps are scaled by one factor, so which of them show it stays as it was. */
+ * so that the cause comes first, which they name. Where no finding is at least half of it, it is
+ * no cause. All steps are scaled by one factor, so which of them show it stays as it was. */
 static void cap_by_cause(const struct advice_case *advice, struct advice_claim *claim,
                          const struct advice_findings *all)
 {
@@ -328,6 +328,8 @@ static void cap_by_cause(const struct advice_case *advice, struct advice_claim *
         for (uint32_t step = 0; step < advice->ledger->step_count; step++)
             claim->step_ns[step] =
                 (int64_t)((double)claim->step_ns[step] * (double)cause_ns / (double)total_ns);
+        claim->try_this =
+            results_format(advice->results, "most of it is \"%s\", see there", cause->what);
         return;
     }
 }

@@ -123,9 +123,11 @@ bool check_step_outliers(struct advice_case *advice, struct advice_claim *claim)
     spread = measure_step_spread(ledger);
     for (uint32_t i = 0; i < ledger->step_count; i++) {
         /* Fast steps are outliers as well and cost nothing. Where more than half of the excess
-         * is the recording's end, that is the reason. */
+         * is the recording's end or a wait for a core, which has advice of its own, that is the
+         * reason. */
         if (!spread.steps[i].is_outlier || spread.steps[i].deviation_ns <= 0 ||
-            2 * recording_end_ns(advice, i) > spread.steps[i].deviation_ns)
+            2 * (recording_end_ns(advice, i) + further_core_wait_ns(advice, i)) >
+                spread.steps[i].deviation_ns)
             continue;
         claim->step_ns[i] = spread.steps[i].deviation_ns;
         slow++;
