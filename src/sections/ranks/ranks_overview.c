@@ -15,6 +15,13 @@
 #include <math.h>
 #include <string.h>
 
+/* What is known of the ranks together. */
+struct ranks_findings {
+    const struct ranks_spread *spread;
+    const struct ranks_culprit *culprit;
+    const struct ranks_replay *simulation;
+};
+
 /* ---- known waiting --------------------------------------------------------------------------- */
 
 /* What the advice of each rank says of communication, once its calls are joined with the others'.
@@ -59,7 +66,8 @@ static struct placed_finding find_exposed_communication(const struct rank_result
  * that it takes away. The bound remains: 1 / (1 - share), as of any time that goes to nothing
  * (Amdahl). */
 static struct advice_estimate *estimate_of_part(struct results *results,
-                                                const struct advice_estimate *whole, double share)
+                                                const struct advice_estimate *whole, double share,
+                                                bool is_joined)
 {
     struct advice_estimate *part = results_allocate(results, sizeof *part);
 
@@ -70,47 +78,56 @@ static struct advice_estimate *estimate_of_part(struct results *results,
     part->replayed_speedup = part->least_speedup = part->most_speedup = 0;
     if (part->ceiling_speedup > 0)
         part->ceiling_speedup = 1 / (1 - share);
-    part->confidence = "high";
-    part->reason = "its collectives are joined with those of the other ranks";
+    part->confidence = is_joined ? "high" : "medium";
+    part->reason = is_joined ? "its collectives are joined with those of the other ranks"
+                             : "the collectives of the ranks could not be joined";
     return part;
 }
+
+/* What a rank waits for others in its steps. */
+struct waiting {
+    int64_t ns;
+    bool is_joined; /* false: it is what the rank that waits least does not have */
+};
 
 /* A part of the exposed communication, and its estimate the same part of that one's: the two
  * are not to be added up. */
 static struct finding waiting_finding(struct results *results, const struct finding *exposed,
-                                      const struct rank_in_run *rank, const char *straggler)
+                                      const struct rank_in_run *rank, const char *straggler,
+                                      struct waiting waiting)
 {
-    int64_t waiting_ns = rank->communication.exposed.waiting_ns;
-    double share = fraction_of(waiting_ns, digest_total_ns(rank->digest));
-    struct advice_estimate *estimate = estimate_of_part(results, exposed->estimate, share);
+    double share = fraction_of(waiting.ns, digest_total_ns(rank->digest));
+    struct advice_estimate *estimate =
+        estimate_of_part(results, exposed->estimate, share, waiting.is_joined);
 
     estimate->id = "waiting_for_stragglers";
     estimate->is_reported_for_job = true;
     return (struct finding){
         .what = "waiting for stragglers",
-        .evidence = "of exposed communication, the part before the last rank came",
+        .evidence = waiting.is_joined
+                        ? "of exposed communication, the part before the last rank came"
+                        : "of exposed communication, what the rank that waits least has not",
         .try_this = results_format(results, "overlap does not help here: see %s in \"All ranks\"",
                                    straggler ? straggler : "who comes last"),
-        .cost_ns = rank_mean_ns(rank, waiting_ns),
+        .cost_ns = rank_mean_ns(rank, waiting.ns),
         .estimate = estimate};
 }
 
 /* What is left of exposed communication without the waiting: only that can be overlapped. */
 static struct finding transfer_finding(struct results *results, const struct finding *exposed,
-                                       const struct rank_in_run *rank)
+                                       const struct rank_in_run *rank, struct waiting waiting)
 {
-    int64_t waiting_ns = rank->communication.exposed.waiting_ns;
-    int64_t rest_ns = digest_account_ns(rank->digest, ACCOUNT_COMMUNICATION) - waiting_ns;
+    int64_t rest_ns = digest_account_ns(rank->digest, ACCOUNT_COMMUNICATION) - waiting.ns;
     double share = fraction_of(rest_ns, digest_total_ns(rank->digest));
 
     return (struct finding){
         .what = exposed->what,
         .evidence = results_format(results, "what is left of it without %s of waiting per step",
-                                   format_time(rank_mean_ns(rank, waiting_ns)).text),
+                                   format_time(rank_mean_ns(rank, waiting.ns)).text),
         .try_this = "overlap it with compute (DDP buckets, FSDP prefetch, async_op=True), or send "
                     "less",
         .cost_ns = rank_mean_ns(rank, rest_ns),
-        .estimate = estimate_of_part(results, exposed->estimate, share)};
+        .estimate = estimate_of_part(results, exposed->estimate, share, waiting.is_joined)};
 }
 
 /* Puts the finding in its place again: those that cost most come first. The cost of one finding
@@ -135,11 +152,12 @@ static void place_in_order(struct section *section, size_t at)
  * move the array, and `exposed` must not be used after it. Each part below the bound of
  * findings is left out, as anywhere else. */
 static void split_finding(struct results *results, struct placed_finding place,
-                          const struct rank_in_run *rank, const char *straggler)
+                          const struct rank_in_run *rank, const char *straggler,
+                          struct waiting known)
 {
     struct finding *exposed = &place.section->findings[place.at];
-    struct finding waiting = waiting_finding(results, exposed, rank, straggler);
-    struct finding transfer = transfer_finding(results, exposed, rank);
+    struct finding waiting = waiting_finding(results, exposed, rank, straggler, known);
+    struct finding transfer = transfer_finding(results, exposed, rank, known);
 
     if (waiting.estimate->share < least_share)
         return;
@@ -151,12 +169,28 @@ static void split_finding(struct results *results, struct placed_finding place,
     place_in_order(place.section, place.section->finding_count - 1);
 }
 
+/* Where calls are not joined: communication beyond that of the rank that waits least. */
+static struct waiting waiting_of(const struct all_ranks *run, const struct ranks_spread *spread,
+                                 const struct rank_in_run *rank)
+{
+    const struct rank_in_run *least;
+    int64_t own_ns = digest_account_ns(rank->digest, ACCOUNT_COMMUNICATION);
+
+    if (spread->least_waiting == SIZE_MAX)
+        return (struct waiting){rank->communication.exposed.waiting_ns, true};
+    least = &run->ranks[spread->least_waiting];
+    own_ns -= rank_mean_ns(least, digest_account_ns(least->digest, ACCOUNT_COMMUNICATION)) *
+              rank->digest->step_count;
+    return (struct waiting){own_ns > 0 ? own_ns : 0, false};
+}
+
 /* Communication that nothing hides is told of each rank before the others are known. Where most of
  * it turns out to be waiting for stragglers, overlap would not take it away: the finding becomes
  * one of waiting, and names the rank that is waited for. */
 static void tell_known_waiting(struct results *results, const struct all_ranks *run,
-                               const struct ranks_culprit *culprit)
+                               const struct ranks_findings *facts)
 {
+    const struct ranks_culprit *culprit = facts->culprit;
     const char *straggler =
         culprit->rank == SIZE_MAX || run->count < 2 ? NULL : rank_text(results, run, culprit->rank);
 
@@ -165,7 +199,7 @@ static void tell_known_waiting(struct results *results, const struct all_ranks *
         struct placed_finding place = find_exposed_communication(&results->ranks[i]);
 
         if (rank && place.section)
-            split_finding(results, place, rank, straggler);
+            split_finding(results, place, rank, straggler, waiting_of(run, facts->spread, rank));
     }
 }
 
@@ -334,13 +368,6 @@ static void add_skew_numbers(struct results *results, struct section *section,
 
 /* ---- findings ------------------------------------------------------------------------------- */
 
-/* What is known of the ranks together. */
-struct ranks_findings {
-    const struct ranks_spread *spread;
-    const struct ranks_culprit *culprit;
-    const struct ranks_replay *simulation;
-};
-
 /* What the rank is compared with. */
 static const char *others_text(const struct all_ranks *run)
 {
@@ -433,8 +460,9 @@ static void find_least_waiting(struct results *results, struct section *section,
     const struct rank_in_run *rank = &run->ranks[spread->least_waiting];
     int64_t exposed_ns = rank_mean_ns(rank, digest_account_ns(rank->digest, ACCOUNT_COMMUNICATION));
     int64_t cost_ns = spread->median_exposed_ns - exposed_ns;
-    struct advice_estimate *estimate =
-        loss_estimate(results, "least_waiting", cost_ns, spread->median_step_ns);
+    int64_t step_ns = run->count == 2 ? rank_mean_step_ns(&run->ranks[1 - spread->least_waiting])
+                                      : spread->median_step_ns; /* of who waits */
+    struct advice_estimate *estimate = loss_estimate(results, "least_waiting", cost_ns, step_ns);
 
     estimate->confidence = "medium";
     estimate->reason = "the collectives of the ranks could not be joined";
@@ -593,7 +621,7 @@ struct section *compare_ranks(struct results *results, const struct all_ranks *r
     if (spread.slowest != SIZE_MAX)
         ranks_overview_find_slowest(results, section, run, &facts);
     add_ranks_what_if(results, section, &simulation, changes);
-    tell_known_waiting(results, run, &culprit);
+    tell_known_waiting(results, run, &facts);
     section_use_device_words(results, section, speakers_of_run(results, run));
     return section;
 }
