@@ -170,8 +170,9 @@ static void split_finding(struct results *results, struct placed_finding place,
 }
 
 /* Where calls are not joined: communication beyond that of the rank that waits least. */
-static struct waiting waiting_of(const struct all_ranks *run, const struct ranks_spread *spread,
-                                 const struct rank_in_run *rank)
+static struct waiting ranks_waiting_of(const struct all_ranks *run,
+                                       const struct ranks_spread *spread,
+                                       const struct rank_in_run *rank)
 {
     const struct rank_in_run *least;
     int64_t own_ns = digest_account_ns(rank->digest, ACCOUNT_COMMUNICATION);
@@ -199,7 +200,8 @@ static void tell_known_waiting(struct results *results, const struct all_ranks *
         struct placed_finding place = find_exposed_communication(&results->ranks[i]);
 
         if (rank && place.section)
-            split_finding(results, place, rank, straggler, waiting_of(run, facts->spread, rank));
+            split_finding(results, place, rank, straggler,
+                          ranks_waiting_of(run, facts->spread, rank));
     }
 }
 

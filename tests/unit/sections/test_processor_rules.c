@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { PRODUCT_NS = 200 * US, NUMBERS = 10 };
+enum { PRODUCT_NS = 200 * US, NUMBERS = 10, SLOW = 2, SLOW_STEPS = 3 };
 
 /* Of each step; cpu_ns -1: the recorder noted nothing. */
 struct used_time {
@@ -22,21 +22,25 @@ struct used_time {
     int64_t others_ns; /* CPU time of other threads */
 };
 
-static void describe(struct made_trace *made, const struct used_time *used)
+/* `slow_ns`: what step SLOW waited beyond the others. */
+static void describe(struct made_trace *made, const struct used_time *used, int64_t slow_ns)
 {
     char text[8192] = "{\"recorded\": [{\"steps\": [";
     size_t length = strlen(text);
     struct error error = {0};
 
-    for (int number = 0; number < NUMBERS; number++)
+    for (int number = 0; number < NUMBERS; number++) {
+        int64_t waited_ns = used->waited_ns + (number == SLOW ? slow_ns : 0);
+
         length += (size_t)snprintf(
             text + length, sizeof text - length,
             "%s{\"step\": %d, \"processor\": {\"wall_ns\": %lld, \"thread_cpu_ns\": %lld, "
             "\"process_cpu_ns\": %lld, \"thread_waited_ns\": %lld, \"process_waited_ns\": %lld, "
             "\"voluntary_switches\": %lld, \"involuntary_switches\": %lld}}",
             number ? ", " : "", number, (long long)used->wall_ns, (long long)used->cpu_ns,
-            (long long)(used->cpu_ns + used->others_ns), (long long)used->waited_ns,
-            (long long)used->waited_ns, (long long)used->voluntary, (long long)used->involuntary);
+            (long long)(used->cpu_ns + used->others_ns), (long long)waited_ns, (long long)waited_ns,
+            (long long)used->voluntary, (long long)used->involuntary);
+    }
     length += (size_t)snprintf(text + length, sizeof text - length, "]}]}");
     assert_true(model_description_parse(&made->description, "capture.json", text, length, &error));
 }
@@ -49,7 +53,7 @@ static const struct section *advice_with(struct scene *scene, const struct used_
         made_host_event(&scene->made, scene->thread, EVENT_OPERATOR,
                         (struct made_event){"aten::mm", at, at + PRODUCT_NS});
     if (used)
-        describe(&scene->made, used);
+        describe(&scene->made, used, 0);
     return scene_advice(scene);
 }
 
@@ -119,6 +123,37 @@ static void what_is_not_known_is_not_said(void **state)
     check(&(struct used_time){-1, -1, -1, -1, STEP_NS, 0}, 0, 0, STEP_NS - PRODUCT_NS);
 }
 
+/* Step SLOW takes as long as three, in which the thread waits for a core for `slow_ns`. */
+static bool is_slow_step_told(int64_t slow_ns)
+{
+    struct scene scene;
+    bool is_told;
+
+    scene_begin(&scene, 0);
+    for (int64_t i = 0, at = 0; i < 2 * STEPS; i++) {
+        int64_t end = at + (i == SLOW ? SLOW_STEPS : 1) * STEP_NS;
+        char name[32];
+
+        (void)snprintf(name, sizeof name, "ProfilerStep#%d", (int)i);
+        made_host_event(&scene.made, scene.thread, EVENT_ANNOTATION,
+                        (struct made_event){name, at, end});
+        made_host_event(&scene.made, scene.thread, EVENT_OPERATOR,
+                        (struct made_event){"aten::mm", at, end});
+        at = end;
+    }
+    describe(&scene.made, &(struct used_time){STEP_NS, 0, 0, 3, STEP_NS, 0}, slow_ns);
+    is_told = find_advice(scene_advice(&scene), "step_outliers") != NULL;
+    model_description_clear(&scene.made.description);
+    made_trace_clear(&scene.made);
+    return is_told;
+}
+
+static void a_step_that_waits_for_a_core_is_no_slow_step(void **state)
+{
+    assert_true(is_slow_step_told(0));
+    assert_false(is_slow_step_told((SLOW_STEPS - 1) * STEP_NS));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +164,7 @@ int main(void)
         cmocka_unit_test(a_long_block_lies_outside_of_operators),
         cmocka_unit_test(waits_for_other_threads_are_no_sleep),
         cmocka_unit_test(what_is_not_known_is_not_said),
+        cmocka_unit_test(a_step_that_waits_for_a_core_is_no_slow_step),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
