@@ -178,7 +178,7 @@ def take_own(checker: Checker) -> None:
         path
         for path in paths
         if path.name not in ("capture.json", "compiled.json")
-        and path.parent.name != "job"
+        and path.parent.name not in ("job", "strangers")
         and not path.name.endswith(".memory.json")
     ):
         checker.take(["report", "--json", "--by", "shape", str(path)], True)
