@@ -25,6 +25,16 @@ static const struct {
     {87, PROTO_VARINT}, {89, PROTO_LENGTH}, {133, PROTO_LENGTH},
 };
 
+/* Packets of other recorders of the machine, as the field is called that they stand in. */
+static const struct {
+    uint32_t number;
+    const char *name;
+} other_fields[] = {
+#define OTHER_PACKET(number_, name_) {(number_), (name_)},
+#include "readers/perfetto/other_packet_list.def"
+#undef OTHER_PACKET
+};
+
 static bool is_usual_field(const struct proto_field *field)
 {
     for (size_t i = 0; i < sizeof usual_fields / sizeof *usual_fields; i++) {
@@ -34,32 +44,62 @@ static bool is_usual_field(const struct proto_field *field)
     return false;
 }
 
-/* A packet of any recorder has one of the usual fields; random bytes that happen to parse have
- * none. */
-static bool begins_packet(struct proto_bytes message)
+static bool is_other_field(const struct proto_field *field)
 {
-    struct proto_walk walk = proto_walk_of(message);
-    struct proto_field field;
-
-    while (proto_next(&walk, &field)) {
-        if (is_usual_field(&field))
+    for (size_t i = 0;
+         field->form == PROTO_LENGTH && i < sizeof other_fields / sizeof *other_fields; i++) {
+        if (field->number == other_fields[i].number)
             return true;
     }
     return false;
 }
 
+/* What a message of a file may be. */
+enum packet_look {
+    NO_PACKET,
+    MAY_BE_PACKET, /* every field of it is one of a packet's */
+    IS_PACKET,     /* and one is usual: random bytes that happen to parse have none */
+};
+
+static enum packet_look look_of(struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_field field;
+    bool is_known = message.length > 0, is_usual = false;
+
+    while (proto_next(&walk, &field)) {
+        is_usual |= is_usual_field(&field);
+        is_known &= is_usual_field(&field) || is_other_field(&field);
+    }
+    if (is_usual)
+        return IS_PACKET;
+    return is_known && (!walk.damaged_at || field.is_cut) ? MAY_BE_PACKET : NO_PACKET;
+}
+
 /* The first packet is one, and another stands behind it where the first ends in what is seen.
  * Protobuf has no signature: a first field 1 of bytes that holds a usual field, with another
- * such key behind it, is what no text and no other reader's file begins with. */
+ * such key behind it, is what no text and no other reader's file begins with. Traces that begin
+ * with what a kernel or a heap told have no usual field there: then all messages that are seen
+ * have to look like packets, and each byte has to be of one. */
 static bool perfetto_recognises(const char *head, size_t length)
 {
     struct proto_walk walk = proto_walk_of((struct proto_bytes){head, length});
     struct proto_field field;
+    size_t count = 0;
 
-    if (length < 4 || !proto_next(&walk, &field) || !proto_is(&field, 1, PROTO_LENGTH) ||
-        !begins_packet(field.bytes))
+    if (length < 4)
         return false;
-    return walk.at == walk.end || *walk.at == '\x0a';
+    while (proto_next(&walk, &field)) {
+        enum packet_look look =
+            proto_is(&field, 1, PROTO_LENGTH) ? look_of(field.bytes) : NO_PACKET;
+
+        if (look == IS_PACKET)
+            return count > 0 || walk.at == walk.end || *walk.at == '\x0a';
+        if (look == NO_PACKET)
+            return false;
+        count++;
+    }
+    return count > 0 && walk.at == walk.end;
 }
 
 /* ---- packets -------------------------------------------------------------------------------- */
@@ -238,52 +278,13 @@ static void read_timed(struct perfetto_reading *reading, struct perfetto_sequenc
         perfetto_read_counters(reading, sequence, packet->counters, time_ns);
 }
 
-/* Packets of other recorders of the machine, as the field is called that they stand in. */
 static void leave_packet(struct perfetto_reading *reading, uint32_t number)
 {
-    static const struct {
-        uint32_t number;
-        const char *name;
-    } fields[] = {
-        {1, "ftrace_events"},
-        {2, "process_tree"},
-        {5, "chrome_events"},
-        {7, "sys_stats"},
-        {9, "process_stats"},
-        {33, "trace_config"},
-        {34, "ftrace_stats"},
-        {35, "trace_stats"},
-        {36, "synchronization_marker"},
-        {37, "profile_packet"},
-        {38, "battery"},
-        {39, "android_log"},
-        {40, "power_rails"},
-        {43, "process_descriptor"},
-        {44, "thread_descriptor"},
-        {45, "system_info"},
-        {46, "trigger"},
-        {47, "packages_list"},
-        {51, "chrome_metadata"},
-        {54, "streaming_profile_packet"},
-        {57, "graphics_frame_event"},
-        {61, "module_symbols"},
-        {62, "vulkan_memory_event"},
-        {63, "gpu_log"},
-        {65, "vulkan_api_event"},
-        {66, "perf_sample"},
-        {67, "cpu_info"},
-        {69, "service_event"},
-        {70, "initial_display_state"},
-        {71, "gpu_mem_total_event"},
-        {89, "trace_uuid"},
-        {128, "gpu_info"},
-        {135, "stack_sample"},
-    };
     char text[32];
 
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        if (fields[i].number == number) {
-            read_account_leave(&reading->builder.read, fields[i].name, 1);
+    for (size_t i = 0; i < sizeof other_fields / sizeof *other_fields; i++) {
+        if (other_fields[i].number == number) {
+            read_account_leave(&reading->builder.read, other_fields[i].name, 1);
             return;
         }
     }
@@ -553,19 +554,28 @@ static int64_t read_packets(struct perfetto_reading *reading, struct input_strea
 }
 
 /* What was damaged or cut explains an empty trace better than a missing category, so that is
- * told first. */
+ * told first. What the trace holds instead says which recording it is. */
 static bool perfetto_has_content(const struct perfetto_reading *reading, struct error *error)
 {
     const struct read_account *read = &reading->builder.read;
+    const struct unused_part *most = read->unused;
+    char held[112] = "";
 
     if (read->events > 0)
         return true;
     if (read_account_explains_nothing(read, error))
         return false;
+    for (uint32_t i = 1; i < read->unused_count; i++)
+        most = read->unused[i].count > most->count ? &read->unused[i] : most;
+    if (read->missing_times > 0)
+        (void)snprintf(held, sizeof held, " (%lld without a time)", (long long)read->missing_times);
+    else if (read->unused_count > 0)
+        (void)snprintf(held, sizeof held, " (most of it: %s, %lld)", most->name,
+                       (long long)most->count);
     return error_set(error, ERROR_NO_DATA,
-                     "a trace of Perfetto without a track event or a GPU's stage (%lld without a "
-                     "time): record the categories of the framework and of the GPU",
-                     (long long)read->missing_times);
+                     "a trace of Perfetto without a track event or a GPU's stage%s: record the "
+                     "categories of the framework and of the GPU",
+                     held);
 }
 
 /* No packet says who wrote it: the words of the events do. */

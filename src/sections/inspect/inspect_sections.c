@@ -308,6 +308,19 @@ static void add_category_row(struct results *results, struct table *table,
     FILL_ROW(table_add_row(results, table, 0), CATEGORIES_COLUMNS);
 }
 
+/* Where no track has an event (counters, arrows alone), the first of these is the first. */
+static int64_t first_start_ns(const struct trace *trace, struct recorded_time time)
+{
+    for (uint32_t i = 0; i < trace->read.category_count && time.end_ns < time.start_ns; i++) {
+        const struct category_count *category = &trace->read.categories[i];
+        int64_t first_ns = category->first_start_ns;
+
+        if (category->phase != 'M' && category->last_end_ns >= first_ns)
+            time.start_ns = first_ns < time.start_ns ? first_ns : time.start_ns;
+    }
+    return time.start_ns;
+}
+
 /* Categories beyond the room are summed up in one warning: a file with thousands of them is
  * not made by a profiler, but must not fail. */
 struct section *describe_events(struct results *results, const struct trace *trace,
@@ -320,6 +333,7 @@ struct section *describe_events(struct results *results, const struct trace *tra
     uint32_t count = trace->read.category_count;
 
     table->note = "Times count from the first timed event.";
+    time.start_ns = first_start_ns(trace, time);
     for (uint32_t i = 0; i < count; i++)
         sorted[i] = &trace->read.categories[i];
     qsort(sorted, count, sizeof sorted[0], inspect_sections_by_events);
