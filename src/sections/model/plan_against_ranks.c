@@ -188,6 +188,8 @@ static int64_t last_stage(const struct results *results)
     return last;
 }
 
+/* What it has more of than the others of its stage is no proof of why it is late, but where to look
+ * first. */
 static void tell_straggler(struct results *results, size_t last, double waits)
 {
     int64_t stage = stage_of_rank(&results->ranks[last]);
@@ -236,6 +238,8 @@ static void tell_longest_stage(struct results *results)
         format_short_time(llround(excess_ns)).text, most[COLUMN_TITLE].text);
 }
 
+/* A rank that is late in its stage goes before a stage with more work: of the first the cause lies
+ * in one machine, of the second in the plan. -1 is the stage of ranks of which none is known. */
 void find_plan_straggler(struct results *results)
 {
     size_t last = 0;

@@ -300,6 +300,8 @@ static struct value planned_ns(double ns)
     COLUMN("why", "why", UNIT_TEXT, PRIORITY_FOR_PROGRAMS, BAR_NONE,                          \
            value_text(why_of_part(results, plan, &run, (enum planned_part)i)))
 
+/* Of products that were recorded: a step without shapes, or of replayed graphs, tells neither a
+ * forward nor a backward, and is not called inference for that. */
 static bool is_forward_alone(const struct module_costs *costs)
 {
     return costs->total[PHASE_FORWARD].flops > 0 && costs->total[PHASE_BACKWARD].host_ns == 0 &&
