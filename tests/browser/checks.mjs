@@ -40,6 +40,26 @@ export async function holdsTheJson(page, report) {
   assert.deepEqual(await embedded(page), report);
 }
 
+/* Axes of bytes have ticks at whole numbers of their unit, of one distance: not "46.6 GiB". */
+export async function byteTicks(page) {
+  const charts = await page.evaluate(() =>
+    [...document.querySelectorAll(".chart svg")].map((svg) =>
+      [...svg.querySelectorAll("text")].map((text) => text.textContent),
+    ),
+  );
+  const sizes = charts
+    .map((texts) => texts.filter((text) => /^[\d.,]+\u00a0[KMGT]iB$/.test(text)))
+    .filter((labels) => labels.length > 1);
+  assert(sizes.length > 0, "an axis of bytes");
+  for (const labels of sizes)
+    for (const [index, label] of labels.entries())
+      assert.equal(
+        parseFloat(label) / parseFloat(labels[0]),
+        index + 1,
+        `ticks of one distance: ${labels}`,
+      );
+}
+
 /* The sections that the page shows at first: those of the first rank, and of all ranks. */
 function shownSections(report) {
   return Object.entries({

@@ -123,6 +123,7 @@ def own_pages(folder: Path) -> list[Page]:
                 *("--global-batch", "128", "--model", "tests/models/llama-3-8b.json"),
             ],
             ["plan_layouts"],
+            ["byteTicks"],
         ),
         Page("rank_path", ["report", f"{GOLDEN}/two_ranks"], [*steps, "rank_path"]),
         Page("cpu", ["report", "examples/traces/train_gpt_cpu.json.gz"], steps, ["table"]),

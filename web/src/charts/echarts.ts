@@ -78,6 +78,16 @@ export function axisLabels(
   return { color: color("--muted"), formatter: (value: number) => format(value), hideOverlap };
 }
 
+/* Ticks of an axis from 0 to `largest` bytes: whole numbers of the unit that its labels have. */
+export function byteTicks(largest: number): { interval: number; max: number } {
+  const power = Math.min(4, Math.max(0, Math.floor(Math.log2(Math.max(largest, 1)) / 10)));
+  const unit = 1024 ** power;
+  const least = Math.max(largest, 1) / unit / 5;
+  const decade = 10 ** Math.floor(Math.log10(least));
+  const interval = [1, 2, 5, 10].find((step) => step * decade >= least)! * decade * unit;
+  return { interval, max: Math.ceil(largest / interval) * interval || interval };
+}
+
 export function legend(more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     type: "scroll",

@@ -2,12 +2,20 @@
  * at each step's peak. */
 import { use } from "echarts/core";
 import { BarChart } from "echarts/charts";
-import { formatBytes, formatFraction } from "../format.ts";
+import { formatBytes, formatFraction, shortened } from "../format.ts";
 import { memoryColor } from "../memory_colors.ts";
 import { cellNumber, cellText, Row, Table } from "../report.ts";
 import { TableKey, tableIn } from "../sections.ts";
 import { Chart, ChartContext } from "./chart.ts";
-import { axis, axisLabels, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
+import {
+  axis,
+  axisLabels,
+  byteTicks,
+  drawEchart,
+  legend,
+  tooltip,
+  tooltipContent,
+} from "./echarts.ts";
 
 use([BarChart]);
 
@@ -54,10 +62,14 @@ function barsOfSteps(table: Table): Bars {
   };
 }
 
-function describeBars(bars: Bars, word: string): string {
-  const sums = bars.names.map((_, index) =>
+function sumsOf(bars: Bars): number[] {
+  return bars.names.map((_, index) =>
     bars.kinds.reduce((sum, kind) => sum + kind.values[index]!, 0),
   );
+}
+
+function describeBars(bars: Bars, word: string): string {
+  const sums = sumsOf(bars);
   return `${bars.names
     .map((name, index) => `${word}${name} ${formatBytes(sums[index]!)}`)
     .slice(0, 8)
@@ -73,7 +85,8 @@ function drawBars(host: HTMLElement, bars: Bars, isUpright: boolean, word: strin
   });
   const sizes = axis({
     type: "value",
-    axisLabel: axisLabels((bytes) => formatBytes(bytes)),
+    axisLabel: axisLabels((bytes) => shortened(formatBytes(bytes))),
+    ...byteTicks(Math.max(...sumsOf(bars))),
   });
   const show = (parameters: unknown) => {
     const index = (parameters as { dataIndex: number }[])[0]?.dataIndex ?? 0;

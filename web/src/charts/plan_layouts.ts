@@ -6,7 +6,15 @@ import { formatBytes, formatTime, shortened } from "../format.ts";
 import { cellNumber, cellText, Row } from "../report.ts";
 import { rowsIn } from "../sections.ts";
 import { Chart, ChartContext } from "./chart.ts";
-import { axis, axisLabels, drawEchart, legend, tooltip, tooltipContent } from "./echarts.ts";
+import {
+  axis,
+  axisLabels,
+  byteTicks,
+  drawEchart,
+  legend,
+  tooltip,
+  tooltipContent,
+} from "./echarts.ts";
 
 use([ScatterChart]);
 
@@ -63,6 +71,9 @@ export const planLayouts: Chart = {
         [null, "recompute", cellText(row, "recompute")],
       ]);
     };
+    const memories = groupsOf(context).flatMap((group) =>
+      group.rows.map((row) => cellNumber(row, "memory") ?? 0),
+    );
     return drawEchart(host, {
       height: 340,
       option: {
@@ -75,6 +86,7 @@ export const planLayouts: Chart = {
           nameLocation: "middle",
           nameGap: 28,
           axisLabel: axisLabels((bytes) => shortened(formatBytes(bytes))),
+          ...byteTicks(Math.max(...memories)),
         }),
         yAxis: axis({
           type: "value",
