@@ -152,6 +152,24 @@ static uint32_t ascend_counter_name(struct trace_builder *builder,
     return string_pool_add(&builder->strings, text, strlen(text));
 }
 
+/* The same few names come again row by row, in turn: each is made once. A number beyond 32 bits is
+ * no key of the map, and its name is made each time. */
+static uint32_t known_counter_name(struct hash_map *names, struct trace_builder *builder,
+                                   const struct counter_column *counter, int64_t number,
+                                   uint32_t word)
+{
+    uint64_t key = (uint64_t)(counter->number ? number : 0) << 32 | word;
+    bool is_key = !counter->number || (number >= 0 && number <= UINT32_MAX);
+    uint32_t name = is_key ? hash_map_find(names, key) : NO_VALUE;
+
+    if (name != NO_VALUE)
+        return name;
+    name = ascend_counter_name(builder, counter, number, string_pool_text(&builder->strings, word));
+    if (is_key)
+        hash_map_set(names, key, name);
+    return name;
+}
+
 static void ascend_read_counter(struct trace_builder *builder, struct sqlite_input *database,
                                 const struct hash_map *strings,
                                 const struct counter_column *counter)
@@ -163,6 +181,8 @@ static void ascend_read_counter(struct trace_builder *builder, struct sqlite_inp
                                    counter->number ? counter->number : counter->value,
                                    counter->word ? counter->word : counter->value,
                                    NULL};
+    const uint32_t unit = string_pool_add(&builder->strings, counter->unit, strlen(counter->unit));
+    struct hash_map names = {0};
     struct sqlite_rows rows;
 
     sqlite_rows_open(&rows, database, counter->table, columns);
@@ -172,15 +192,15 @@ static void ascend_read_counter(struct trace_builder *builder, struct sqlite_inp
         int64_t device = sqlite_integer(&rows, 1, 0);
         uint32_t word = counter->word ? ascend_string_of(strings, sqlite_integer(&rows, 4, -1)) : 0;
         const struct series series = {
-            .name = ascend_counter_name(builder, counter, sqlite_integer(&rows, 3, 0),
-                                        string_pool_text(&builder->strings, word)),
-            .unit = string_pool_add(&builder->strings, counter->unit, strlen(counter->unit)),
+            .name = known_counter_name(&names, builder, counter, sqlite_integer(&rows, 3, 0), word),
+            .unit = unit,
             .device = device >= 0 && device < INT32_MAX ? (int32_t)device : 0,
         };
 
         ascend_add_sample(builder, &series, &sample);
     }
     sqlite_rows_clear(&rows);
+    hash_map_clear(&names);
 }
 
 /* The first row of a number counts. */
