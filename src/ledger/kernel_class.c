@@ -67,6 +67,9 @@ static const char *const communication_patterns[] = {
     "deep_ep",
     "oneccl",
     "hccl",
+    "hcom_",
+    "aicpukernel", /* so HCCL's names end where the device's own cores run a collective */
+    "aivkernel",
     "cross_device_reduce",
     "multimem",
     "custom_allreduce",

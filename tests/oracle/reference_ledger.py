@@ -25,7 +25,7 @@ DEVICE_KINDS = {
 RUNTIME = {"runtime", "cuda_runtime", "cuda_driver", "hip_runtime", "xpu_runtime"}
 COMMUNICATION = re.compile(
     r"ep::(internode|intranode|internode_ll)::|nccl|rccl|mscclpp|nvshmem|deep_ep|oneccl|hccl"
-    r"|cross_device_reduce|custom_all_?reduce|multimem|quick_?all_?reduce",
+    r"|hcom_|aicpukernel|aivkernel|cross_device_reduce|custom_all_?reduce|multimem|quick_?all_?reduce",
     re.IGNORECASE,
 )
 SYNC = re.compile(

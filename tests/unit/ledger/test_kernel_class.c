@@ -33,6 +33,8 @@ static void kernels_are_told_by_their_names(void **state)
         {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL", KERNEL_COMMUNICATION},
         {"void deep_ep::internode::combine<true>", KERNEL_COMMUNICATION},
         {"void vllm::cross_device_reduce_1stage<c10::BFloat16, 8>", KERNEL_COMMUNICATION},
+        {"allreduceAicpuKernel", KERNEL_COMMUNICATION},
+        {"hcom_alltoallv_AivKernel", KERNEL_COMMUNICATION},
         {"a_kernel_nobody_knows", KERNEL_COMPUTE_OTHER},
     };
 
