@@ -294,15 +294,15 @@ static const struct perfetto_layout *find_layout(const struct perfetto_reading *
 }
 
 /* What a packet tells beside the arguments of its event. */
-struct told_values {
+struct packet_values {
     uint64_t time, name, flow;
 };
 
 /* The numbers of the packet at `at`, where the layout says that they are. */
-static struct told_values read_packet_values(const struct perfetto_layout *layout, const char *at,
-                                             struct torch_event *text)
+static struct packet_values read_packet_values(const struct perfetto_layout *layout, const char *at,
+                                               struct torch_event *text)
 {
-    struct told_values told = {.flow = 0};
+    struct packet_values values = {.flow = 0};
 
     for (size_t i = 0; i < layout->value_count; i++) {
         const struct packet_value *value = &layout->values[i];
@@ -310,17 +310,17 @@ static struct told_values read_packet_values(const struct perfetto_layout *layou
         uint64_t number = proto_joined_sevens(word);
 
         if (value->what == VALUE_FLOW) {
-            told.flow = word;
+            values.flow = word;
         } else if (value->what == VALUE_TIME) {
-            told.time = number;
+            values.time = number;
         } else if (value->what == VALUE_NAME) {
-            told.name = number;
+            values.name = number;
         } else {
             text->numbers[value->what] = (int64_t)number;
             text->has_args |= (uint64_t)1 << value->what;
         }
     }
-    return told;
+    return values;
 }
 
 /* As read_usual_packet of perfetto.c. */
@@ -331,7 +331,7 @@ bool perfetto_read_known(struct perfetto_reading *reading, struct proto_bytes me
     struct perfetto_sequence *sequence;
     struct perfetto_event event;
     struct torch_event text;
-    struct told_values told;
+    struct packet_values values;
     int64_t time_ns;
 
     if (!state->layouts || message.length > PACKET_BYTES_KNOWN)
@@ -344,16 +344,16 @@ bool perfetto_read_known(struct perfetto_reading *reading, struct proto_bytes me
         return false;
     event = layout->event;
     torch_event_clear(&text);
-    told = read_packet_values(layout, message.at, &text);
-    event.flow = told.flow;
+    values = read_packet_values(layout, message.at, &text);
+    event.flow = values.flow;
     if (layout->is_begin) {
-        event.name_word = perfetto_interned_name(sequence, INTERNED_EVENT_NAME, told.name);
+        event.name_word = perfetto_interned_name(sequence, INTERNED_EVENT_NAME, values.name);
         event.name = perfetto_known_text(state, event.name_word);
         if (!event.name_word)
             return false;
     }
     state->layouts->credit += state->layouts->credit < LEARN_CREDIT;
-    if (!perfetto_time(state, sequence, sequence->clock, told.time, &time_ns))
+    if (!perfetto_time(state, sequence, sequence->clock, values.time, &time_ns))
         reading->builder.read.missing_times++;
     else if (layout->is_begin)
         perfetto_open_slice(reading, &event, &text, time_ns);
