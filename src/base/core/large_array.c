@@ -132,9 +132,8 @@ static bool large_array_has_room(int file, size_t bytes)
     return (uint64_t)state.f_bavail * (uint64_t)state.f_bsize / 2 > bytes;
 }
 
-/* A file that nobody else sees, and that is gone when its mapping is; -1: none. O_TMPFILE has no
- * name: nothing is left behind, however the process ends. */
-static int large_array_open_file(size_t bytes)
+/* O_TMPFILE has no name: nothing is left behind, however the process ends. */
+int large_array_open_file(size_t bytes)
 {
     const char *const folders[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
 
@@ -151,8 +150,7 @@ static int large_array_open_file(size_t bytes)
     return -1;
 }
 
-/* Writes `bytes` of `content`, or zeros where that is NULL. */
-static bool write_file(int file, const char *content, size_t bytes)
+bool large_array_write_file(int file, const char *content, size_t bytes)
 {
     static const char zeros[64 * 1024];
 
@@ -176,7 +174,7 @@ static bool lengthen_file(int file, size_t had_bytes, size_t bytes)
     if (fallocate(file, 0, (off_t)had_bytes, (off_t)bytes) == 0)
         return true;
     return errno == EOPNOTSUPP && lseek(file, (off_t)had_bytes, SEEK_SET) >= 0 &&
-           write_file(file, NULL, bytes);
+           large_array_write_file(file, NULL, bytes);
 }
 
 /* The parts of a new array in a file. */
@@ -196,7 +194,7 @@ static struct array_head *new_in_file(const struct file_array *wanted)
 
     if (file < 0)
         return NULL;
-    if (wanted->content ? write_file(file, wanted->content, wanted->bytes)
+    if (wanted->content ? large_array_write_file(file, wanted->content, wanted->bytes)
                         : lengthen_file(file, 0, wanted->bytes))
         memory = mmap(NULL, wanted->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (memory == MAP_FAILED || !wanted->grows) {

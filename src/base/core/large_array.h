@@ -6,6 +6,7 @@
 #ifndef FLOPLEDGER_BASE_CORE_LARGE_ARRAY_H
 #define FLOPLEDGER_BASE_CORE_LARGE_ARRAY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Up to half of memory_limit_bytes() (where that is not known, up to so many MiB) no file is made.
@@ -36,6 +37,12 @@ void large_array_trim(void *array, size_t bytes);
 void *large_array_put_aside(void *array);
 
 void large_array_free(void *array);
+
+/* A file as those of the arrays, which nobody else sees and which is gone when it is closed and no
+ * longer mapped, on a disk that has room for `bytes`; -1: there is none. */
+int large_array_open_file(size_t bytes);
+/* Writes `bytes` of `content`, or zeros where that is NULL, behind what was written. */
+bool large_array_write_file(int file, const char *content, size_t bytes);
 
 /* To the system at once, where others' pages are kept for arrays to come: of many that are freed
  * one by one while their content is copied into a larger one. */

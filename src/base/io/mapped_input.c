@@ -1,6 +1,7 @@
 /* All bytes of an input at once; a plain file is mapped. */
 #include "base/io/mapped_input.h"
 
+#include "base/core/invariant.h"
 #include "base/core/large_array.h"
 #include "base/io/input_source.h"
 #include "base/io/input_stream.h"
@@ -9,11 +10,64 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static bool too_long(size_t bytes_max, struct error *error)
 {
     return error_set(error, ERROR_INPUT,
                      "more than %zu MiB of text: nothing of its kind is so long", bytes_max >> 20);
+}
+
+/* Less than this stays in memory: a file would spare nothing. */
+enum { UNPACKED_IN_MEMORY = 8 << 20 };
+
+static void add_in_memory(struct mapped_input *mapped, const char *text, size_t length)
+{
+    if (mapped->length + length > large_array_bytes(mapped->read))
+        mapped->read = large_array_grown(mapped->read, mapped->length + length);
+    memcpy(mapped->read + mapped->length, text, length);
+}
+
+/* What the file has is mapped. */
+static bool map_own_file(struct mapped_input *mapped)
+{
+    void *text = mmap(NULL, mapped->length, PROT_READ, MAP_PRIVATE, mapped->file, 0);
+
+    mapped->is_mapped = text != MAP_FAILED;
+    mapped->text = mapped->is_mapped ? text : NULL;
+    return mapped->is_mapped;
+}
+
+/* From the memory to a file, where there is a disk for as much as may come. */
+static void put_in_file(struct mapped_input *mapped, size_t bytes_max)
+{
+    int file = large_array_open_file(bytes_max);
+
+    if (file < 0)
+        return;
+    if (!large_array_write_file(file, mapped->read, mapped->length)) {
+        (void)close(file);
+        return;
+    }
+    mapped->file = file;
+    mapped->owns_file = true;
+    large_array_free(mapped->read);
+    mapped->read = NULL;
+}
+
+/* Back into memory: the disk takes no more, or the file cannot be mapped. */
+static void return_to_memory(struct mapped_input *mapped)
+{
+    mapped->read = large_array_new(mapped->length);
+    for (size_t at = 0; at < mapped->length;) {
+        ssize_t count = pread(mapped->file, mapped->read + at, mapped->length - at, (off_t)at);
+
+        require_invariant(count > 0, "that what was written to a file can be read");
+        at += (size_t)count;
+    }
+    (void)close(mapped->file);
+    mapped->file = -1;
+    mapped->owns_file = false;
 }
 
 /* Window by window: what is packed, or comes through a pipe. The bound is checked before
@@ -22,17 +76,29 @@ static bool read_windows(struct mapped_input *mapped, struct input_stream *input
                          struct error *error)
 {
     struct input_window window = {NULL, 0};
+    bool may_use_file = true;
 
     mapped->read = large_array_new(1);
     while (input_stream_next(input, 0, &window)) {
         if (window.length > bytes_max - mapped->length)
             return too_long(bytes_max, error);
-        if (mapped->length + window.length > large_array_bytes(mapped->read))
-            mapped->read = large_array_grown(mapped->read, mapped->length + window.length);
-        memcpy(mapped->read + mapped->length, window.text, window.length);
+        if (may_use_file && !mapped->owns_file && mapped->length > UNPACKED_IN_MEMORY) {
+            put_in_file(mapped, bytes_max);
+            may_use_file = mapped->owns_file;
+        }
+        if (mapped->owns_file &&
+            !large_array_write_file(mapped->file, window.text, window.length)) {
+            return_to_memory(mapped);
+            may_use_file = false;
+        }
+        if (!mapped->owns_file)
+            add_in_memory(mapped, window.text, window.length);
         mapped->length += window.length;
     }
-    mapped->text = mapped->read;
+    if (mapped->owns_file && !map_own_file(mapped))
+        return_to_memory(mapped);
+    if (!mapped->owns_file)
+        mapped->text = mapped->read;
     return true;
 }
 
@@ -89,6 +155,8 @@ void mapped_input_close(struct mapped_input *mapped)
 {
     if (mapped->is_mapped)
         (void)munmap((void *)(uintptr_t)mapped->text, mapped->length);
+    if (mapped->owns_file)
+        (void)close(mapped->file);
     large_array_free(mapped->read);
     *mapped = (struct mapped_input){0};
 }

@@ -1,5 +1,6 @@
 /* All bytes of an input at once, for formats that tell the names of things behind the things: a
- * plain file is mapped, so that what was walked over need not stay in memory. */
+ * plain file is mapped, so that what was walked over need not stay in memory, and so is a file
+ * without a name into which what is packed or comes through a pipe is unpacked. */
 #ifndef FLOPLEDGER_BASE_IO_MAPPED_INPUT_H
 #define FLOPLEDGER_BASE_IO_MAPPED_INPUT_H
 
@@ -16,9 +17,10 @@ struct mapped_input {
     const char *text;
     size_t length;
     /* private */
-    char *read;     /* of what cannot be mapped: a large array */
+    char *read;     /* of what is not mapped: a large array */
     int file;       /* of a mapping */
     bool is_mapped; /* a file's bytes */
+    bool owns_file; /* it has no name */
 };
 
 /* All of `input`, of which nothing was used up and which must stay open. Its text may have

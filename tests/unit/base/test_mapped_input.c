@@ -5,12 +5,14 @@
 #include "base/io/mapped_input.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -100,12 +102,52 @@ static void memory_is_given_as_well(void **state)
     input_stream_clear(&input);
 }
 
+/* More than stays in memory: in a file without a name, which can be forgotten; and in memory where
+ * no file takes it all. */
+static void much_that_is_packed_is_in_a_file(void **state)
+{
+    const size_t bytes = (size_t)20 << 20;
+
+    for (int is_limited = 0; is_limited < 2; is_limited++) {
+        struct rlimit limit = {.rlim_cur = is_limited ? 10 << 20 : RLIM_INFINITY,
+                               .rlim_max = RLIM_INFINITY};
+        struct input_stream input = {0};
+        struct mapped_input mapped;
+        struct error error = {0};
+        char path[64];
+        int file = mkstemp(strcpy(path, "/tmp/flopledger-mapped-XXXXXX"));
+        gzFile packed = gzdopen(file, "wb1");
+        char block[4096];
+
+        for (size_t i = 0; i < bytes / sizeof block; i++) {
+            memset(block, (int)(i % 251), sizeof block);
+            assert_int_equal(gzwrite(packed, block, sizeof block), sizeof block);
+        }
+        assert_int_equal(gzclose(packed), Z_OK);
+        signal(SIGXFSZ, SIG_IGN);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        assert_true(input_stream_open(&input, path, false, &error));
+        assert_true(mapped_input_open(&mapped, &input, bytes, &error));
+        assert_int_equal(mapped.length, bytes);
+        mapped_input_forget(&mapped, mapped.text + bytes);
+        for (size_t at = 0; at < bytes; at += 1024)
+            assert_int_equal((unsigned char)mapped.text[at], at / sizeof block % 251);
+        assert_true(mapped_input_is_there(&mapped));
+        mapped_input_close(&mapped);
+        input_stream_clear(&input);
+        limit.rlim_cur = RLIM_INFINITY;
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forgotten_text_is_read_again),
         cmocka_unit_test(what_is_too_long_is_refused),
         cmocka_unit_test(memory_is_given_as_well),
+        cmocka_unit_test(much_that_is_packed_is_in_a_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
