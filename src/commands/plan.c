@@ -164,6 +164,8 @@ static const struct option plan_options[] = {
     CHOICE_OPTION("dispatcher", FIELD(dispatcher), "KIND", dispatcher_names,
                   "deepep (a token goes to a node once, the default) or alltoall: once for each of "
                   "its experts"),
+    FLAG_OPTION("unfused-rotation", FIELD(rotates_apart),
+                "queries and keys are turned by several kernels, as Megatron-Core does for YaRN"),
     FLAG_OPTION("fused-experts", FIELD(fuses_experts),
                 "activations, casts, biases and padding of experts are part of their matmuls' "
                 "kernels"),

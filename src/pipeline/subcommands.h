@@ -275,6 +275,7 @@ struct plan_wanted {
     bool hides_tensor;
     bool hides_exchange;
     bool fuses_experts;
+    bool rotates_apart;
     bool broadcasts_weights;
     bool crosses_by_one_card;
     bool is_blocking;

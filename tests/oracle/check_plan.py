@@ -46,8 +46,8 @@ VTRAIN = SHARED / "reference" / "vtrain"
 LIMITS = {
     "vTrain, single node": (0.078, 0.056),
     "vTrain, multi node": (0.062, 0.026),
-    "published runs together": (0.083, 0.060),
-    "of those, no constant was chosen on": (0.102, 0.075),
+    "published runs together": (0.080, 0.061),
+    "of those, no constant was chosen on": (0.097, 0.071),
 }
 
 # Start of a device's name in the table -> how flopledger calls it.
@@ -121,6 +121,7 @@ RECIPES = [
     ("DeepSeekV3", "H100", "25.11", "26.02", "", ["--overlap-ep"]),
     ("GPT OSS", "GB300 GB200", "26.06", "27", "mxfp8", [*WHOLE_GRAPH, *ATTENTION_8]),
     ("GPT OSS", "GB200", "26.04", "27", "bf16", ["--overlap-ep"]),
+    ("GPT OSS", "", "25.11", "27", "", ["--unfused-rotation"]),
     ("GPT OSS", "", "25.11", "26.04", "", ALL_TO_ALL),
     ("GPT OSS", "GB300 H100", "26.04", "27", "bf16", ALL_TO_ALL),
     ("GPT OSS", "GB200 B200", "26.04.01", "27", "bf16", ALL_TO_ALL),

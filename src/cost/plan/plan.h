@@ -76,6 +76,7 @@ struct plan_setting {
     bool hides_tensor;    /* collectives of tensor parallelism run beside the matmuls, in pieces */
     bool hides_exchange;  /* tokens are exchanged while another micro-batch is worked on */
     bool sends_copies;    /* a token goes to each of its experts by itself: NCCL's all-to-all */
+    bool rotates_apart;   /* queries and keys are turned by several kernels, not by a fused one */
     bool fuses_experts;   /* what stands between the experts' matmuls is part of their kernels */
     bool broadcasts_weights;   /* each device sends its shard of them to the others in turn */
     bool crosses_by_one_card;  /* of cards that devices share, groups use one; NCCL before 2.12 */

@@ -202,74 +202,6 @@ static double plan_streamed_bytes(const struct plan_context *context, const stru
            ((2.0 * 2.0 + 2.0 * 3.0) * hidden / split + (middle + order) / tensor + permuted);
 }
 
-/* A fused kernel works on blocks, of which those at the mask's edge are computed whole; in tokens.
- */
-static const double BLOCK_EDGE = 256.0;
-
-/* At half of the peak, products take half of the time, exponentials and the like the rest: in 8
- * bits the products take half of their part. Of FlashAttention-3's forward on H100 the formula says
- * 1.38, and 740 and 1,200 TFLOP/s were measured. */
-static double plan_fused_rate(const struct plan_context *context)
-{
-    const enum plan_attention attention = context->setting->attention;
-    double flash = context->rates->flash;
-
-    return attention == PLAN_FLASH     ? flash
-           : attention == PLAN_FLASH_8 ? flash / (1.0 - flash / 2.0)
-           : attention == PLAN_FLASH_2 ? context->rates->flash_2
-                                       : context->rates->flash_1;
-}
-
-/* Matrix units read rows of 16 bytes: eight elements of 16 bits. Heads of another size are left to
- * the vector units, of which products reach half of the 32-bit peak. From BLOOM's runs with heads
- * of 108, 150 and 450: 7 to 10 of an A100's 19.5 TFLOP/s. */
-enum { ROW_ELEMENTS = 8 };
-static const double UNALIGNED_SHARE = 0.45;
-
-/* Causal attention computes half of the pairs and, in blocks, those at the edge whole: a
- * fraction of BLOCK_EDGE / length more. Unfused attention computes all pairs, and streams the
- * scores several times. */
-static void plan_add_scores(const struct plan_context *context, const struct layer_kind *kind,
-                            struct plan_pass *pass, bool is_backward)
-{
-    const struct plan_setting *setting = context->setting;
-    double heads = (double)kind->heads / (double)context->layout->tensor;
-    double keys = attended_keys(setting->model, kind, setting->sequence);
-    double length = (double)setting->sequence;
-    double of_use = 2.0 * context->tokens * heads * keys *
-                    (double)(kind->key_size + kind->value_size) * (is_backward ? 2.0 : 1.0);
-    double rate = plan_fused_rate(context) * (is_backward ? context->rates->backward : 1.0);
-
-    if (kind->heads == 0)
-        return;
-    if (setting->attention == PLAN_UNFUSED) {
-        double samples = context->tokens / length;
-        struct plan_pass unfused = {.device = 0.0};
-        struct plan_product scores = {
-            .m = length, .n = length, .k = (double)kind->key_size, .batch = heads * samples};
-        struct plan_product values = {
-            .m = length, .n = (double)kind->value_size, .k = length, .batch = heads * samples};
-
-        if (kind->key_size % ROW_ELEMENTS == 0) {
-            (is_backward ? plan_add_backward : plan_add_product)(context, &unfused, scores);
-            (is_backward ? plan_add_backward : plan_add_product)(context, &unfused, values);
-        } else {
-            unfused.device = (is_backward ? 8.0 : 4.0) * heads * samples * length * length *
-                             (double)kind->key_size /
-                             (UNALIGNED_SHARE * context->setting->device->peaks[PEAK_FP32]);
-            unfused.kernels = is_backward ? 4.0 : 2.0;
-        }
-        /* Softmax reads and writes 2 bytes a score, dropout as many and a mask. */
-        plan_add_stream(context, &unfused,
-                        heads * samples * length * length * (is_backward ? 11.0 : 9.0), 2.0);
-        plan_add_attention(context, pass, of_use, unfused.device);
-        pass->kernels += unfused.kernels;
-        return;
-    }
-    plan_add_attention(context, pass, of_use,
-                       of_use * (1.0 + 0.5 * BLOCK_EDGE / keys) / (context->peak_16 * rate));
-}
-
 /* Kernels of the operators that stream, in a framework without fusion over them. */
 static const double STREAM_KERNELS = 10.0;
 /* Those that choose experts and put tokens in their order. */
@@ -340,8 +272,8 @@ static void plan_add_routing(const struct plan_context *context, const struct la
  * counted from Megatron-Core (token_dispatcher.py, experts.py, fused_bias_geglu.py). Behind NCCL's
  * exchange rows are sorted by expert and back, and for 8 bits padded and back: 8 bytes each.
  * Biases (GPT-OSS) take the token's weight, are added, and all experts put together: 12 forward,
- * 16 backward. The clamp cuts off both halves and puts them together outside of the fused
- * activation: 16 and 20. */
+ * 16 backward, or in 32 bits, as DeepEP and HybridEP leave the weights, 28 and 40. The clamp cuts
+ * off both halves and puts them together outside of the fused activation: 16 and 20. */
 static void plan_add_between_experts(const struct plan_context *context,
                                      const struct layer_kind *kind, struct plan_pass *pass,
                                      bool is_backward)
@@ -353,6 +285,8 @@ static void plan_add_between_experts(const struct plan_context *context,
     double hidden = (double)setting->model->hidden_size;
     double feed = plan_feed_size(setting->model, kind, kind->expert_matrix);
     bool is_exchanged = setting->sends_copies && layout->expert > 1;
+    bool is_wide = layout->expert > 1 && !setting->sends_copies;
+    double biased = is_backward ? (is_wide ? 40.0 : 16.0) : (is_wide ? 28.0 : 12.0);
     bool is_padded = is_exchanged && !setting->fuses_experts && context->peak > context->peak_16;
 
     if (kind->experts == 0)
@@ -362,10 +296,9 @@ static void plan_add_between_experts(const struct plan_context *context,
     if (is_padded)
         plan_add_stream(context, pass, 8.0 * hidden * routed, 2.0);
     if (kind->expert_other > 0 && !setting->fuses_experts)
-        plan_add_stream(
-            context, pass,
-            routed * (is_backward ? 16.0 * hidden + 20.0 * feed : 12.0 * hidden + 16.0 * feed),
-            (is_backward ? 4.0 : 2.0) * local + 4.0);
+        plan_add_stream(context, pass,
+                        routed * (biased * hidden + (is_backward ? 20.0 : 16.0) * feed),
+                        (is_backward ? 4.0 : 2.0) * local + 4.0);
 }
 
 /* Operators one behind the other, as one stream runs them; what overlaps is subtracted where
@@ -380,6 +313,7 @@ static struct plan_pass plan_forward(const struct plan_context *context,
         plan_add_product(context, &pass, list.products[i]);
     plan_add_scores(context, kind, &pass, false);
     plan_add_stream(context, &pass, plan_streamed_bytes(context, kind), STREAM_KERNELS);
+    plan_add_rotation(context, kind, &pass, false);
     plan_add_between_experts(context, kind, &pass, false);
     plan_add_tensor(context, &pass);
     plan_add_context(context, kind, &pass, 1.0);
@@ -408,6 +342,7 @@ static struct plan_pass plan_backward(const struct plan_context *context,
                         (double)context->setting->accumulated_bytes *
                             plan_local_layer(context, kind),
                     2.0 * STREAM_KERNELS);
+    plan_add_rotation(context, kind, &pass, true);
     plan_add_between_experts(context, kind, &pass, true);
     plan_add_tensor(context, &pass);
     plan_add_context(context, kind, &pass, 2.0);

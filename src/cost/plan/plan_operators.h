@@ -81,6 +81,13 @@ void plan_add_stream(const struct plan_context *context, struct plan_pass *pass,
 void plan_add_attention(const struct plan_context *context, struct plan_pass *pass, double flops,
                         double seconds);
 
+/* A layer's scores, softmax and values, forward or backward, and where no kernel is fused for it
+ * the rotation of queries and keys. */
+void plan_add_scores(const struct plan_context *context, const struct layer_kind *kind,
+                     struct plan_pass *pass, bool is_backward);
+void plan_add_rotation(const struct plan_context *context, const struct layer_kind *kind,
+                       struct plan_pass *pass, bool is_backward);
+
 enum plan_collective {
     PLAN_ALL_REDUCE,
     PLAN_ALL_GATHER, /* and reduce-scatter: of the whole's bytes */
