@@ -233,6 +233,23 @@ def sizes_table(findings: Findings) -> str:
     return table(["file", "events", "seconds", "s per GB", "peak MB", "peak ÷ file"], rows)
 
 
+def memory_line(sizes: list[SizeRow]) -> str:
+    """What a byte more of a file takes, and what the program would take without any."""
+
+    def slope(small: SizeRow, large: SizeRow) -> float:
+        peaks = [row.contender.peak_bytes() for row in (small, large)]
+        return (peaks[1] - peaks[0]) / (large.bytes - small.bytes)
+
+    first, last = slope(*sizes[:2]), slope(*sizes[-2:])
+    own = sizes[0].contender.peak_bytes() - first * sizes[0].bytes
+    ends = [f"{row.bytes / MB:,.0f}" for row in (*sizes[:2], *sizes[-2:])]
+    return (
+        f"Of the memory about {own / MB:,.0f} MB are there whatever the size: pages of the program itself, which all that "
+        f"run share, and its tables. From {ends[0]} to {ends[1]} MB a byte more takes {first:.2f} bytes of memory, from "
+        f"{ends[2]} to {ends[3]} MB {last:.2f}."
+    )
+
+
 def instruction_tables(findings: Findings) -> str:
     rows = []
     for command, (total, _) in findings.instructions.items():
@@ -315,6 +332,8 @@ def write_page(findings: Findings) -> str:
         "## Time and size",
         "",
         sizes_table(findings),
+        "",
+        memory_line(findings.sizes),
         "",
         "## Instructions",
         "",

@@ -68,6 +68,21 @@ class Page(unittest.TestCase):
         self.assertIn("it is 0.050 %.", text)
         self.assertIn("All 2,400 losses", text)
 
+    def test_memory_by_size(self) -> None:
+        from unittest.mock import Mock
+
+        from write_page import SizeRow, memory_line
+
+        peaks = {100: 28_000_000, 200: 50_000_000, 400: 90_000_000}
+        rows = [
+            SizeRow(size * 1_000_000, 0, Mock(peak_bytes=Mock(return_value=peak)))
+            for size, peak in peaks.items()
+        ]
+        line = memory_line(rows)
+        self.assertIn("about 6 MB are there", line)
+        self.assertIn("100 to 200 MB a byte more takes 0.22 bytes", line)
+        self.assertIn("200 to 400 MB 0.20.", line)
+
     def test_a_program_that_fails_says_why_in_its_row(self) -> None:
         """One that is not ours: the others are measured all the same."""
         from measure import Contender, Failed, measure_in_turn
