@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import re
 import subprocess
@@ -128,6 +129,115 @@ class Plans:
         done = self.run(options, config)
         self.note(fault_of(done), options, config)
 
+    def sections(self, options: dict[str, object], config: Path) -> dict:
+        done = self.run(options, config)
+        return json.loads(done.stdout)["ranks"][0]["sections"] if done.returncode == 0 else {}
+
+    def try_bill(self) -> None:
+        """What a training costs, reckoned again from its step."""
+        choose = self.random.choice
+        bill = {
+            "--tokens": choose((1, 1e9, 15e12, 1e18)),
+            "--cost-per-hour": choose((0.01, 2.5, 1e4)),
+            "--watts": choose((1, 1400, 1e5)),
+            "--interruptions": choose((1e-9, 2e-4, 0.1, 1000)),
+            "--restart": choose((0.001, 10, 1e5)),
+            "--checkpoint-time": choose((0.001, 30, 1e4)),
+        }
+        if self.random.random() < 0.5:
+            bill["--checkpoint-every"] = choose((0.001, 60, 1e6))
+        size = {"--device": "H100 SXM", "--devices": 64, "--seq": 8192, "--global-batch": 128}
+        options = size | {"--tp": 2, "--zero": 1} | bill
+        config = ROOT / "tests/models/llama-3-8b.json"
+        sections = self.sections(options, config)
+        step = sections["plan"]["numbers"]["step_time"]["value"] / 1e9 if sections else 0
+        wrong = "refused" if not sections else fault_of_bill(sections["plan_bill"], bill, step)
+        self.note(wrong, options, config)
+
+    def try_serving(self) -> None:
+        """A dense decoder, served: weights and cache to the byte, and no step faster than its bytes at the peak."""
+        name = self.random.choice(("llama-3-8b", "qwen3-8b", "mistral-7b", "llama-3.2-1b"))
+        config = ROOT / f"tests/models/{name}.json"
+        context, tensor = self.random.choice((256, 4000, 8192)), self.random.choice((1, 2, 4, 8))
+        latency = self.random.choice((0.002, 0.01, 0.03, 0.2))
+        options = {
+            "--device": "H100 SXM",
+            "--context": context,
+            "--tp": tensor,
+            "--latency": latency,
+        }
+        sections = self.sections(options, config)
+        tree = json.loads(config.read_text())
+        wrong = "refused" if not sections else fault_of_serving(sections, tree, options)
+        self.note(wrong, options, config)
+
+
+def near(one: float, other: float, by: float = 1e-6) -> bool:
+    return abs(one - other) <= by * max(abs(one), abs(other))
+
+
+def fault_of_bill(section: dict, bill: dict[str, float], step: float) -> str | None:
+    numbers = {key: number["value"] for key, number in section["numbers"].items()}
+    steps = math.ceil(bill["--tokens"] / (128 * 8192))
+    rate = bill["--interruptions"] * 64 / 86400
+    checkpoint, restart = bill["--checkpoint-time"], bill["--restart"] * 60
+    interval = bill.get("--checkpoint-every", 0) * 60 or math.sqrt(2 * checkpoint / rate)
+    lost = rate * (restart + interval / 2)
+    if lost >= 1:
+        is_told = numbers["expected_ettr"] is None
+        return None if is_told else f"an ETTR where interruptions leave none: {numbers}"
+    ettr = (1 - lost) / (1 + checkpoint / interval)
+    days = steps * step / 86400 / ettr
+    rules = {
+        "steps": near(numbers["steps"], steps),
+        "ettr": near(numbers["expected_ettr"], ettr),
+        "days": near(numbers["days"], days),
+        "hours": near(numbers["device_hours"], days * 24 * 64),
+        "energy": near(numbers["energy_mwh"], days * 24 * 64 * bill["--watts"] / 1e6),
+        "cost": near(numbers["cost"], days * 24 * 64 * bill["--cost-per-hour"]),
+    }
+    wrong = [name for name, is_kept in rules.items() if not is_kept]
+    return f"{', '.join(wrong)}: {numbers}, by hand {steps} {ettr} {days}" if wrong else None
+
+
+def fault_of_serving(sections: dict, tree: dict, options: dict[str, object]) -> str | None:
+    """H100 SXM: 3.35 TB/s, 80 GiB. By hand: grouped keys, gated feed-forwards, 16 bits."""
+    width, heads = tree["hidden_size"], tree["num_attention_heads"]
+    keys = tree["num_key_value_heads"] * tree.get("head_dim", width // heads)
+    queries = heads * tree.get("head_dim", width // heads)
+    layer = 2 * width * (queries + keys) + 3 * width * tree["intermediate_size"]
+    products = tree["num_hidden_layers"] * layer + tree["vocab_size"] * width
+    table = 0 if tree.get("tie_word_embeddings") else tree["vocab_size"] * width
+    window = tree.get("sliding_window") if tree.get("model_type") == "mistral" else None
+    context = min(options["--context"], window or options["--context"])
+    cache = 2 * keys * tree["num_hidden_layers"] * 2 * context
+    tensor = options["--tp"]
+    section = sections["plan_serving"]
+    numbers = {key: number["value"] for key, number in section["numbers"].items()}
+    for row in section["tables"]["decode"]["rows"]:
+        held = (2 * (products + table) + row["requests"] * cache) / tensor
+        read = (2 * products + row["requests"] * cache) / tensor
+        computed = 2 * products * row["requests"] / tensor
+        # Norms and a new token's cache are little; a table of tokens may be whole on each device.
+        if not held * 0.999 <= row["memory"] <= held * 1.01 + 2 * table:
+            return f"memory of {row}: by hand {held}"
+        least = max(read / 3.35e12, computed / 989.5e12)
+        if (
+            not least
+            <= row["token_time"] / 1e9
+            <= (read / 3.35e12 + computed / 989.5e12) / 0.6 + 0.03
+        ):
+            return f"time of {row}: at least {least}"
+        if (row["fits"] == "yes") != (row["memory"] <= 0.9 * 80 * 2**30):
+            return f"whether {row} fits"
+    best = numbers["best_requests"]
+    if best and numbers["decode_time"] / 1e9 > options["--latency"]:
+        return f"a step of {numbers['decode_time']} for {options['--latency']}"
+    more = (2 * (products + table) + (best + 1) * cache) / tensor
+    if best and numbers["limited_by"] == "memory" and more * 1.01 + 2 * table < 0.9 * 80 * 2**30:
+        return f"{best} requests are not all that fit"
+    return None
+
 
 def fault_of(done: subprocess.CompletedProcess[str]) -> str | None:
     if done.returncode in (2, 3, 4):
@@ -172,6 +282,9 @@ def main() -> None:
         for _ in range(count):
             plans.try_layout()
             plans.try_config(Path(folder))
+        for _ in range(count // 5):
+            plans.try_bill()
+            plans.try_serving()
     print(f"{plans.passed} passed, {plans.failed} failed, 0 skipped")
     sys.exit(1 if plans.failed else 0)
 
