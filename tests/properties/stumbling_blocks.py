@@ -556,7 +556,7 @@ def rpd_of_the_older_profiler_is_refused(case: Case) -> None:
         connection.execute("CREATE TABLE rocpd_api (id INTEGER, pid INTEGER, start INTEGER)")
         connection.execute("INSERT INTO rocpd_op VALUES (1, 0, 1)")
     same(case.code(path), 3)
-    same("rpd2tracing" in case.printed(path, "report"), True)
+    same("record again with rocprofv3" in case.printed(path, "report"), True)
 
 
 # ---- Proton --------------------------------------------------------------------------------------

@@ -561,9 +561,10 @@ static bool rocpd_open(struct sqlite_input *database, const struct input_stream 
         return false;
     if (sqlite_has_table(database, "rocpd_op") && sqlite_has_table(database, "rocpd_api")) {
         sqlite_input_clear(database);
-        return error_set(error, ERROR_INPUT,
-                         "a database of RocmProfileData (.rpd), whose tables are not those of "
-                         "rocprofv3: turn it into JSON with its rpd2tracing.py, and name that");
+        return error_set(
+            error, ERROR_INPUT,
+            "a database of RocmProfileData (.rpd), whose tables are not those of "
+            "rocprofv3: it is not read; record again with rocprofv3, or with torch.profiler");
     }
     return true;
 }

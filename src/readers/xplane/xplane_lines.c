@@ -529,6 +529,22 @@ static bool is_elsewhere(const struct xplane_reading *reading, const struct xpla
                NO_VALUE;
 }
 
+/* TensorFlow's executor calls an op "dense/MatMul:MatMul": its place, and its type, which is shown
+ * for it. */
+static bool is_tensorflow_op(const struct xplane_event *read)
+{
+    const struct proto_bytes *name, *type;
+    size_t place;
+
+    if (!read->metadata)
+        return false;
+    name = &read->metadata->name;
+    type = &read->metadata->display_name;
+    place = name->length > type->length + 1 ? name->length - type->length - 1 : 0;
+    return type->length > 0 && place > 0 && name->at[place] == ':' &&
+           memcmp(name->at + place + 1, type->at, type->length) == 0;
+}
+
 /* Without a device (the CPU backend) ops are the host's own events; with one only the calls
  * that launch them. */
 static void add_host_event(struct xplane_reading *reading, uint32_t track,
@@ -563,9 +579,13 @@ static void add_host_event(struct xplane_reading *reading, uint32_t track,
         event.correlation = xplane_number(&stats, XSTAT_CORRELATION);
     } else if (proto_text_begins(name, "$")) {
         event.kind = EVENT_PYTHON_FUNCTION;
+    } else if (is_tensorflow_op(read)) {
+        event.kind = EVENT_OPERATOR;
     }
     if (event.kind == EVENT_PYTHON_FUNCTION)
         event.name = python_name(reading, read);
+    else if (event.kind == EVENT_OPERATOR)
+        event.name = xplane_string(reading, read->metadata->name);
     else if (xplane_has(&stats, XSTAT_STEP) && !reading->has_device_steps)
         event.name = step_name(reading, &stats, name);
     else
