@@ -8,8 +8,11 @@
     recorder_file.py ascend --events 5000 --output trace_view.json
     recorder_file.py ascend-database --events 5000 --output ascend_pytorch_profiler_0.db
     recorder_file.py proton --events 5000 --output run.hatchet
+    recorder_file.py torch-of-xplane --events 20000 --output run.json
+    recorder_file.py torch-of-perfetto --events 20000 --output run.json
 
---events: kernels, each with its launch, and of Ascend with its operator; of Proton: kernels in its tree.
+--events: kernels, each with its launch, and of Ascend with its operator; of Proton: kernels in its tree. torch-of-…: what
+torch.profiler would write of the same, for what the form costs.
 """
 
 from __future__ import annotations
@@ -167,6 +170,34 @@ def write_proton(path: Path, events: int) -> None:
     path.write_text(json.dumps([node("ROOT", scopes, count=0), {"CUDA": {"0": gpu}}], indent=2))
 
 
+def write_torch(path: Path, events: int, has_operators: bool) -> None:
+    """Laid out as Kineto lays it out. With operators: what readers make of XLA's ops, ranges of modules among it."""
+    found: list[str] = []
+
+    def add(category: str, name: str, tid: int, start: int, length: int, **args: Any) -> None:
+        where = f'"cat": "{category}", "name": "{name}", "pid": 77, "tid": {tid}'
+        times = f'"ts": {start / 1000:.3f}, "dur": {length / 1000:.3f}'
+        arguments = ",\n      ".join(f"{json.dumps(key)}: {json.dumps(args[key])}" for key in args)
+        inner = f'"ph": "X", {where},\n    {times},\n    "args": {{\n      {arguments}\n    }}'
+        found.append(f"  {{\n    {inner}\n  }}")
+
+    shapes = {"Input Dims": [[64, 128], [128, 256]], "Input type": ["float", "float"]}
+    for i in range(events):
+        at, number = 20_000 * i + 1000, {"External id": i + 1}
+        launch, work = {"correlation": i + 1}, {"device": 1, "stream": 7, "correlation": i + 1}
+        if has_operators:
+            work |= {"grid": [i % KERNELS, 4, 1], "block": [256, 1, 1], "registers per thread": 64}
+            if i % STEP == 0:
+                add("user_annotation", f"ProfilerStep#{i // STEP}", 77, at, 20_000 * STEP - 1)
+            if i % 2 == 0:
+                add("user_annotation", "nn:Model.mlp", 7, at, 5000, **number)
+            add("cpu_op", ("aten::mm", "aten::add")[i % 2], 7, at, 5000, **number, **shapes)
+        add("cuda_runtime", "cudaLaunchKernel", 7, at, 5000, **launch)
+        add("kernel", f"kernel {i % KERNELS}", 7, at + 6000, 9000, **work)
+    head = '{\n  "schemaVersion": 1,\n  "traceEvents": [\n'
+    path.write_text(head + ",\n".join(found) + "\n  ]\n}\n")
+
+
 WRITERS: dict[str, Callable[[Path, int], None]] = {
     "xplane": write_xplane,
     "perfetto": write_perfetto,
@@ -175,6 +206,8 @@ WRITERS: dict[str, Callable[[Path, int], None]] = {
     "ascend": lambda path, events: write_trace_view(npu_trace(events), path, InOrder(1)),
     "ascend-database": lambda path, events: write_database(npu_trace(events), path, InOrder(1)),
     "proton": write_proton,
+    "torch-of-xplane": lambda path, events: write_torch(path, events, True),
+    "torch-of-perfetto": lambda path, events: write_torch(path, events, False),
 }
 
 

@@ -343,8 +343,6 @@ static bool read_usual_packet(struct perfetto_reading *reading, struct proto_byt
     bool is_timed = false;
     int64_t time_ns;
 
-    if (perfetto_read_known(reading, message))
-        return true;
     while (at < end) {
         switch (*at) {
         case PROTO_KEY(8, PROTO_VARINT): /* since the machine's start: of five bytes or more */
@@ -430,7 +428,7 @@ static void read_inner_packet(struct perfetto_reading *reading, struct proto_byt
 {
     struct packet packet;
 
-    if (read_usual_packet(reading, message))
+    if (perfetto_read_known(reading, message) || read_usual_packet(reading, message))
         return;
     collect_packet(&packet, message);
     read_packet(reading, message, &packet);
@@ -491,7 +489,7 @@ static size_t read_whole_packets(struct perfetto_reading *reading, struct proto_
         if (!is_packet && (!proto_next(&walk, &field) || field.is_cut))
             break;
         if ((is_packet || proto_is(&field, 1, PROTO_LENGTH)) &&
-            !read_usual_packet(reading, field.bytes))
+            !perfetto_read_known(reading, field.bytes) && !read_usual_packet(reading, field.bytes))
             read_outer_packet(reading, field.bytes, false);
         used = (size_t)(walk.at - text.at);
         reading->byte = start_byte + (int64_t)used;

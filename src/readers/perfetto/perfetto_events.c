@@ -289,7 +289,9 @@ static struct torch_name name_of_event(struct perfetto_reading *reading,
         return torch_store_name(&reading->store, event->name.at, event->name.length);
     word = perfetto_word_of(&reading->state, event->name_word);
     if (!word->has_name) {
-        word->name = torch_store_name(&reading->store, event->name.at, event->name.length);
+        struct proto_bytes name = perfetto_known_text(&reading->state, event->name_word);
+
+        word->name = torch_store_name(&reading->store, name.at, name.length);
         word->has_name = true;
     }
     return word->name;

@@ -180,12 +180,13 @@ static bool learn_event(struct learned_packet *learned, struct proto_bytes messa
             return false;
     perfetto_collect_event(&layout->event, learned->reading, learned->sequence, message);
     layout->is_begin = layout->event.type == PERFETTO_BEGIN;
-    if (!layout->is_begin && layout->event.type != PERFETTO_END)
-        return false;
     layout->event.track = perfetto_track_of(&learned->reading->state, layout->event.track_id);
-    layout->event.arguments = (struct proto_bytes){NULL, 0}; /* those of this packet */
-    return !layout->is_begin || (layout->has_name && layout->event.category &&
-                                 !perfetto_is_ours(learned->reading, &layout->event));
+    layout->event.arguments = layout->event.name = (struct proto_bytes){NULL, 0}; /* this one's */
+    if (!layout->is_begin)
+        return layout->event.type == PERFETTO_END && layout->value_count == 1 &&
+               layout->values[0].what == VALUE_TIME;
+    return layout->has_name && layout->event.category &&
+           !perfetto_is_ours(learned->reading, &layout->event);
 }
 
 /* Its fields are those of perfetto.c's usual packets, which knows that they are no others. */
@@ -278,11 +279,11 @@ static bool looks_like(const struct perfetto_layout *layout, struct proto_bytes 
 
 /* The newest of the packet's length first; where what numbers stand for has changed since, it is
  * learned anew. Two of one length mostly differ in their first words. */
-static const struct perfetto_layout *find_layout(const struct perfetto_reading *reading,
-                                                 struct proto_bytes message)
+static struct perfetto_layout *find_layout(const struct perfetto_reading *reading,
+                                           struct proto_bytes message)
 {
-    const struct perfetto_layouts *layouts = reading->state.layouts;
-    const struct perfetto_layout *layout;
+    struct perfetto_layouts *layouts = reading->state.layouts;
+    struct perfetto_layout *layout;
     size_t next = layouts->first[message.length];
 
     for (size_t i = 0; next && i < ONE_LENGTH_MAX; i++, next = layout->next) {
@@ -323,41 +324,58 @@ static struct packet_values read_packet_values(const struct perfetto_layout *lay
     return values;
 }
 
-/* As read_usual_packet of perfetto.c. */
-bool perfetto_read_known(struct perfetto_reading *reading, struct proto_bytes message)
+/* An end has no other number than its time, which is the first value. */
+static void read_known_end(struct perfetto_reading *reading, const struct perfetto_layout *layout,
+                           const char *at)
 {
-    struct perfetto_state *state = &reading->state;
-    const struct perfetto_layout *layout;
-    struct perfetto_sequence *sequence;
-    struct perfetto_event event;
-    struct torch_event text;
-    struct packet_values values;
+    const struct packet_value *value = &layout->values[0];
+    struct perfetto_sequence *sequence = &reading->state.sequences[layout->sequence];
+    uint64_t time = proto_joined_sevens(word_at(at + value->from) >> value->shift & value->mask);
     int64_t time_ns;
 
-    if (!state->layouts || message.length > PACKET_BYTES_KNOWN)
+    if (perfetto_time(&reading->state, sequence, sequence->clock, time, &time_ns))
+        perfetto_close_slice(reading, layout->event.track, time_ns);
+    else
+        reading->builder.read.missing_times++;
+}
+
+/* False where its name is not known. */
+static bool read_known_begin(struct perfetto_reading *reading, struct perfetto_layout *layout,
+                             const char *at)
+{
+    struct perfetto_sequence *sequence = &reading->state.sequences[layout->sequence];
+    struct perfetto_event *event = &layout->event;
+    struct packet_values values;
+    struct torch_event text;
+    int64_t time_ns;
+
+    torch_event_clear(&text);
+    values = read_packet_values(layout, at, &text);
+    event->flow = values.flow;
+    event->name_word = perfetto_interned_name(sequence, INTERNED_EVENT_NAME, values.name);
+    if (!event->name_word)
+        return false;
+    if (perfetto_time(&reading->state, sequence, sequence->clock, values.time, &time_ns))
+        perfetto_open_slice(reading, event, &text, time_ns);
+    else
+        reading->builder.read.missing_times++;
+    return true;
+}
+
+bool perfetto_read_known(struct perfetto_reading *reading, struct proto_bytes message)
+{
+    struct perfetto_layouts *layouts = reading->state.layouts;
+    struct perfetto_layout *layout;
+
+    if (!layouts || message.length > PACKET_BYTES_KNOWN)
         return false;
     layout = find_layout(reading, message);
-    if (!layout)
+    if (!layout || (layout->needs_state && !reading->state.sequences[layout->sequence].has_state))
         return false;
-    sequence = &state->sequences[layout->sequence];
-    if (layout->needs_state && !sequence->has_state)
+    if (!layout->is_begin)
+        read_known_end(reading, layout, message.at);
+    else if (!read_known_begin(reading, layout, message.at))
         return false;
-    event = layout->event;
-    torch_event_clear(&text);
-    values = read_packet_values(layout, message.at, &text);
-    event.flow = values.flow;
-    if (layout->is_begin) {
-        event.name_word = perfetto_interned_name(sequence, INTERNED_EVENT_NAME, values.name);
-        event.name = perfetto_known_text(state, event.name_word);
-        if (!event.name_word)
-            return false;
-    }
-    state->layouts->credit += state->layouts->credit < LEARN_CREDIT;
-    if (!perfetto_time(state, sequence, sequence->clock, values.time, &time_ns))
-        reading->builder.read.missing_times++;
-    else if (layout->is_begin)
-        perfetto_open_slice(reading, &event, &text, time_ns);
-    else
-        perfetto_close_slice(reading, event.track, time_ns);
+    layouts->credit += layouts->credit < LEARN_CREDIT;
     return true;
 }

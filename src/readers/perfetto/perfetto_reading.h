@@ -243,8 +243,8 @@ enum perfetto_event_type {
 struct perfetto_event {
     uint64_t type;
     uint64_t track_id;
-    uint32_t track; /* in perfetto_state.tracks */
-    struct proto_bytes name;
+    uint32_t track;               /* in perfetto_state.tracks */
+    struct proto_bytes name;      /* of packets that were learned: where it is not interned */
     uint32_t name_word;           /* 0: it is not interned */
     uint32_t category;            /* one of perfetto_state.texts */
     struct proto_bytes arguments; /* from the first annotation to the end of the last */
