@@ -121,6 +121,16 @@ static const struct json_node *text_config_in(const struct json_node *config,
     return NULL;
 }
 
+/* Some layer sees only what is before it: a model that writes text. */
+static bool has_decoder(const struct architecture *architecture)
+{
+    for (int i = 0; i < architecture->kind_count; i++)
+        if (architecture->kinds[i].mask == MASK_CAUSAL ||
+            (architecture->kinds[i].mask == MASK_OF_MODEL && architecture->is_causal))
+            return true;
+    return false;
+}
+
 /* Into a copy that is handed out when all was read: a config with one bad key changes nothing. */
 bool architecture_from_config(struct architecture *architecture, const struct json_node *config,
                               const char *where, struct error *error)
@@ -145,8 +155,14 @@ bool architecture_from_config(struct architecture *architecture, const struct js
         return false;
     read.has_defaults = keys.has_defaults;
     read.storage = weight_storage_read(config, keys.root, read.layers);
+    /* An encoder of text that stands beside a detector or a tower of images is a small part. */
+    if (text && !has_decoder(&read))
+        return error_set(error, ERROR_INPUT,
+                         "%s: what a model of type '%s' computes is not known: of its parts only "
+                         "the encoder of text (%s) is",
+                         where, json_text_of(config, "model_type", ""), read.model_type);
     if (text)
-        read.note = "only the model of text (text_config) is counted, not that of images";
+        read.note = "only the model of text (text_config) is counted, not those of images or sound";
     *architecture = read;
     return true;
 }

@@ -84,6 +84,8 @@ struct section *describe_plan(struct results *results, const struct plan_setting
                     value_text(plan_layout_text(results, layout)));
     plan_add_number(results, section, "sharing", "batch and memory",
                     value_text(plan_sharing_text(results, setting, layout)));
+    if (setting->model->note)
+        plan_add_number(results, section, "note", "note", value_text(setting->model->note));
     plan_add_number(results, section, "step_time", "step time", plan_time(outcome->step));
     section_add_number(results, section,
                        (struct number){.key = "step_time_low",

@@ -190,6 +190,11 @@ static void bad_files_are_told_by_key(void **state)
                 "'mlp_bias' is 1: true or false");
     check_error("{\"model_type\": \"bert\", \"architectures\": [\"BertForFun\"]}", "'BertForFun'");
     check_error("{\"model_type\": \"vit\", \"image_size\": 8, \"patch_size\": 16}", "'patch_size'");
+    check_error("{\"model_type\": \"grounding-dino\", \"text_config\": {\"model_type\": \"bert\", "
+                "\"hidden_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 4, "
+                "\"intermediate_size\": 128, \"vocab_size\": 99, \"max_position_embeddings\": 64, "
+                "\"type_vocab_size\": 2}}",
+                "'grounding-dino' computes is not known");
     check_error("{\"model_type\": \"gemma3\", \"text_config\": {}}", "'hidden_size' is missing");
 }
 
