@@ -264,11 +264,11 @@ def without_makers(results: Any) -> Any:
     """Without words of whose device it is: those of a GPU's maker in one form, and of Ascend in another."""
     if isinstance(results, dict):
         words = ("title", "intro", "meaning", "advice")
-        return {
-            key: sorted(one) if key == "not_known" and one else without_makers(one)
-            for key, one in results.items()
-            if key not in words
-        }
+        why = results.get("not_known")
+        found = {key: without_makers(one) for key, one in results.items() if key not in words}
+        return found | (
+            {"not_known": sorted(why) if isinstance(why, dict) else True} if why else {}
+        )
     if isinstance(results, (list, tuple)):
         return [without_makers(one) for one in results]
     if isinstance(results, str):
