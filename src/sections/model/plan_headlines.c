@@ -44,7 +44,9 @@ static const char *plan_headline_memory(struct results *results, const struct pl
         return results_format(results, "the fullest device needs %s", needed.text);
     return results_format(
         results, "%s of %s of the fullest device%s", needed.text, format_bytes(has).text,
-        memory->total > (double)has ? ", which fits only with less than the usual copies" : "");
+        memory->total > (double)has          ? ", which fits only with less than the usual copies"
+        : plan_is_tight(memory, (double)has) ? ", which is tight"
+                                             : "");
 }
 
 /* "exposed communication (gradients)": the title of a row reads badly in a sentence. */

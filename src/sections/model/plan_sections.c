@@ -137,9 +137,6 @@ struct section *describe_plan_ledger(struct results *results, const struct plan_
     return section;
 }
 
-/* What allocators keep for what tensors take, at least, as runs were measured (docs/plan.md). */
-static const double RESERVED_BY_TENSORS = 1.15;
-
 /* The fullest device decides: one stage holds the embedding, the first ones most activations.
  * "barely": only without the copies that are usual, which not all programs make. */
 struct section *describe_plan_memory(struct results *results, const struct plan_setting *setting,
@@ -173,7 +170,7 @@ struct section *describe_plan_memory(struct results *results, const struct plan_
                               : value_not_known("needs a device whose memory is known"));
     plan_add_number(results, section, "fits", "fits",
                     has <= 0.0 ? value_not_known("needs the memory of the device")
-                    : memory->total * RESERVED_BY_TENSORS <= has ? value_text("yes")
+                    : !plan_is_tight(memory, has) ? value_text("yes")
                     : memory->total <= has ? value_text("tightly: allocators keep more beside")
                     : memory->least <= has ? value_text("barely: with less than the usual copies")
                                            : value_text("no"));
