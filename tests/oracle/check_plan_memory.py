@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
 
-from check_plan import DOCUMENT, published_run, with_tables
+from check_plan import DOCUMENT, accumulates_in_32_bits, published_run, with_tables
 from check_published_runs import number, read_table
 from planned_runs import ninety
 from shared_traces import SHARED, Outcome, program_of, skip_without
@@ -93,7 +93,7 @@ def kind_of(row: dict[str, str]) -> tuple[str, list[str]]:
     """Of a published run: how its memory was measured, and the bytes of its gradients. BLOOM's optimizer accumulates in
     32 bits, beside what the backward writes in 16, from February 28 on, as its page says."""
     if row["source"].startswith("bigscience"):
-        late = row["id"].startswith("bloom-02-28")
+        late = accumulates_in_32_bits(row)
         return ACCUMULATED if late else PARTITIONED, [f"--gradient-bytes={6 if late else 2}"]
     return LAYERS if row["activation_checkpointing"] == "full" else PRODUCTS, []
 
