@@ -464,6 +464,9 @@ void job_accounts_clear(struct job_accounts *accounts)
     *accounts = (struct job_accounts){0};
 }
 
+/* Untimed steps are in no account, so that what stands there is evaluations and checkpoints alone:
+ * a log of some hours of them says nothing of the days between. Where some step has a time, the
+ * shares are told, with the count of those that have none. */
 bool job_accounts_lack_steps(const struct job_accounts *accounts)
 {
     int64_t untimed = 0;

@@ -296,7 +296,9 @@ const char *screen_mfu_title(const struct screen_builder *builder)
     return is_mfu_at_least(builder) ? "MFU at least " : "MFU ";
 }
 
-/* Without an MFU its own note says so. */
+/* Beside an MFU its rule decides, so that both or neither of two figures of the same FLOPs have the
+ * word. Without an MFU (no peak is known) the rate's own note says whether matmul time lacks FLOPs,
+ * as of convolutions whose strides a trace of an older torch does not hold. */
 void screen_add_flops(struct screen_builder *builder, const char *after)
 {
     struct value rate = metric_number(builder->rank, METRIC_MODEL_FLOPS_PER_SECOND);

@@ -99,6 +99,8 @@ int64_t without_core_ns(const struct advice_case *advice, uint32_t index)
     return slept_ns(advice, index) + (waited > 0 ? waited : 0);
 }
 
+/* The least of all steps is what this machine always takes: only what a step waits beyond it can
+ * make that step slower than the others. */
 int64_t further_core_wait_ns(const struct advice_case *advice, uint32_t index)
 {
     int64_t least_ns = INT64_MAX, own_ns = 0;
