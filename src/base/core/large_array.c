@@ -4,6 +4,7 @@
 
 #include "base/core/invariant.h"
 #include "base/core/memory_limit.h"
+#include "base/core/page_size.h"
 #include "base/core/spare_pages.h"
 
 #include <errno.h>
@@ -29,7 +30,6 @@ struct array_head {
 
 enum {
     HEAD_BYTES = 64,
-    PAGE_BYTES = 4096,
     HEAP_BYTES_MAX = 64 * 1024,
     FILE_BYTES_MIN = 512 * 1024, /* smaller ones are not worth a file */
 };
@@ -233,12 +233,6 @@ static struct array_head *head_of(void *array)
 static bool is_over_budget(size_t more_bytes)
 {
     return spare_pages_in_use() + more_bytes > memory_allowed();
-}
-
-static size_t whole_pages(size_t bytes)
-{
-    require_invariant(bytes <= SIZE_MAX / 4, "that an array fits into memory");
-    return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
 /* Small arrays are from the heap, where they cost no page; from a page upwards they are

@@ -3,6 +3,7 @@
 
 #include "base/core/attributes.h"
 #include "base/core/out_of_memory.h"
+#include "base/core/page_size.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -74,7 +75,8 @@ static int64_t left_in_group(const struct group_files *files, const char *folder
     used = memory_limit_number_in(path, "");
     (void)snprintf(path, sizeof path, "%s/memory.stat", folder);
     cache = memory_limit_number_in(path, files->cache);
-    if (limit < 0 || used < 0 || limit >= INT64_MAX / 4096 * 4096) /* version 1's "none" */
+    /* version 1's "none" is as many whole pages as a number holds */
+    if (limit < 0 || used < 0 || limit > INT64_MAX - PAGE_BYTES_MOST)
         return -1;
     left = limit - used + (cache > 0 ? cache : 0);
     return left < 0 ? 0 : left > limit ? limit : left;

@@ -2,6 +2,7 @@
 #include "base/core/spare_pages.h"
 
 #include "base/core/attributes.h"
+#include "base/core/page_size.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -43,7 +44,7 @@ static void shrink_to(size_t bytes)
 {
     while (spare.bytes > bytes) {
         struct page_row *last = &spare.rows[spare.count - 1];
-        size_t over = spare.bytes - bytes;
+        size_t over = whole_pages(spare.bytes - bytes); /* the kernel takes no part of one */
 
         if (over > last->bytes)
             over = last->bytes;

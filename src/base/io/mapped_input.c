@@ -3,6 +3,7 @@
 
 #include "base/core/invariant.h"
 #include "base/core/large_array.h"
+#include "base/core/page_size.h"
 #include "base/io/input_source.h"
 #include "base/io/input_stream.h"
 
@@ -134,7 +135,7 @@ bool mapped_input_open(struct mapped_input *mapped, struct input_stream *input, 
 /* In whole pages: the kernel reads them again if somebody looks once more. */
 void mapped_input_forget(const struct mapped_input *mapped, const char *until)
 {
-    const size_t page = 4096;
+    const size_t page = page_bytes();
     size_t bytes = until > mapped->text ? (size_t)(until - mapped->text) / page * page : 0;
 
     if (mapped->is_mapped && bytes)

@@ -1,4 +1,5 @@
 /* Where a library or program keeps its functions and its state, by the file on disk. */
+#include "base/core/page_size.h"
 #include "live/inject/process_memory.h"
 
 #include <elf.h>
@@ -59,7 +60,7 @@ static bool elf_check(struct elf_file *file)
         return false;
     for (size_t i = 0; elf_segment(file, i, &segment); i++) {
         if (segment.p_type == PT_LOAD) {
-            file->first_address = segment.p_vaddr - segment.p_vaddr % 4096;
+            file->first_address = segment.p_vaddr - segment.p_vaddr % page_bytes();
             return true;
         }
     }

@@ -68,6 +68,10 @@ static void least_of_all_counts(void **state)
     write_file("/sys/fs/cgroup/memory/one/memory.limit_in_bytes", "9223372036854771712\n");
     write_file("/sys/fs/cgroup/memory/one/memory.usage_in_bytes", "1000\n");
     assert_int_equal(memory_left_bytes(root), 500 * 1024);
+    write_file("/proc/meminfo", "MemFree: 1 kB\n"); /* tells nothing, so that "none" shows */
+    assert_int_equal(memory_left_bytes(root), -1);
+    write_file("/sys/fs/cgroup/memory/one/memory.limit_in_bytes", "9223372036854710272\n");
+    assert_int_equal(memory_left_bytes(root), -1); /* with pages of 64 KiB */
     write_file("/sys/fs/cgroup/memory/one/memory.limit_in_bytes", "4096\n");
     assert_int_equal(memory_left_bytes(root), 3096);
 

@@ -1,20 +1,80 @@
 /* Pages of freed arrays: who gets them finds what is promised, and the kernel is asked for less. */
 #include "base/core/attributes.h"
 #include "base/core/large_array.h"
+#include "base/core/page_size.h"
 #include "base/core/spare_pages.h"
 #include "base/core/worker_threads.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include <cmocka.h>
 
 enum { ARRAYS = 12, TURNS = 3000, THREADS = 4 };
+
+/* Instead of the library's: a kernel with pages of PAGE_BYTES_MOST, where the test asks for one. It
+ * maps, moves and unmaps whole pages, and refuses what begins within one. */
+static _Atomic int refused;
+#ifndef HAS_SHADOW_MEMORY
+static bool has_large_pages;
+
+long sysconf(int name)
+{
+    if (name == _SC_PAGESIZE)
+        return has_large_pages ? PAGE_BYTES_MOST : 4096;
+    return name == _SC_NPROCESSORS_ONLN ? 2 : -1;
+}
+
+static bool is_refused(const void *memory)
+{
+    if ((uintptr_t)memory % page_bytes() == 0)
+        return false;
+    refused++;
+    errno = EINVAL;
+    return true;
+}
+
+int munmap(void *memory, size_t bytes)
+{
+    return is_refused(memory) ? -1 : (int)syscall(SYS_munmap, memory, whole_pages(bytes));
+}
+
+void *mmap(void *wish, size_t bytes, int protection, int flags, int file, off_t offset)
+{
+    size_t in_all = whole_pages(bytes) + (has_large_pages ? PAGE_BYTES_MOST : 0);
+    char *memory = (char *)syscall(SYS_mmap, wish, in_all, protection, flags, file, offset);
+    size_t in_front = (page_bytes() - (uintptr_t)memory % page_bytes()) % page_bytes();
+
+    if (memory == MAP_FAILED || !has_large_pages)
+        return memory;
+    if (in_front)
+        syscall(SYS_munmap, memory, in_front);
+    if (in_front < PAGE_BYTES_MOST)
+        syscall(SYS_munmap, memory + in_front + whole_pages(bytes), PAGE_BYTES_MOST - in_front);
+    return memory + in_front;
+}
+
+void *mremap(void *memory, size_t had_bytes, size_t bytes, int flags, ...)
+{
+    void *moved = is_refused(memory)
+                      ? MAP_FAILED
+                      : mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    (void)flags;
+    return moved == MAP_FAILED
+               ? moved
+               : (void *)syscall(SYS_mremap, memory, whole_pages(had_bytes), whole_pages(bytes),
+                                 MREMAP_MAYMOVE | MREMAP_FIXED, moved);
+}
+#endif
 
 /* An array, what was written to it, and how much of it must be zero. */
 struct held {
@@ -89,6 +149,20 @@ static void arrays_hold_what_is_theirs(void **state)
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(wrong[i], 0);
     assert_int_equal(spare_pages_in_use(), 0);
+    assert_int_equal(refused, 0);
+}
+
+static void large_pages_of_the_kernel_are_never_cut(void **state)
+{
+#ifdef HAS_SHADOW_MEMORY
+    skip();
+#else
+    (void)spare_pages_release();
+    has_large_pages = true;
+    arrays_hold_what_is_theirs(state);
+    (void)spare_pages_release();
+    has_large_pages = false;
+#endif
 }
 
 static void what_was_freed_is_used_again(void **state)
@@ -137,6 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrays_hold_what_is_theirs),
+        cmocka_unit_test(large_pages_of_the_kernel_are_never_cut),
         cmocka_unit_test(what_was_freed_is_used_again),
         cmocka_unit_test(growing_takes_the_pages_behind),
     };
