@@ -31,7 +31,7 @@ def license_texts(target: Target) -> dict[str, bytes]:
     texts = {}
     if target.is_musl:
         texts["LICENSES/musl-COPYRIGHT"] = (MUSL / "COPYRIGHT").read_bytes()
-    for library in static_libraries.read_list():
+    for library in static_libraries.read_list(target.machine):
         for name in library.license_files:
             path = CACHE / "sources" / library.folder / name
             texts[f"LICENSES/{library.name}-{Path(name).name}"] = path.read_bytes()
@@ -60,7 +60,7 @@ def license_entry(expression: str) -> list[dict]:
     return [{"license": {"id": expression}}]
 
 
-def library_components() -> list[dict]:
+def library_components(target: Target) -> list[dict]:
     return [
         {
             "type": "library",
@@ -72,7 +72,7 @@ def library_components() -> list[dict]:
             "purl": f"pkg:generic/{library.name}@{library.version}",
             "hashes": [{"alg": "SHA-256", "content": library.sha256}],
         }
-        for library in static_libraries.read_list()
+        for library in static_libraries.read_list(target.machine)
     ]
 
 
@@ -112,7 +112,7 @@ def node_components() -> list[dict]:
 
 def parts_list(version: str, target: Target, modified: int) -> bytes:
     own = f"pkg:pypi/flopledger@{version}"
-    components = library_components() + libc_components(target) + node_components()
+    components = library_components(target) + libc_components(target) + node_components()
     components.sort(key=lambda part: part["name"])
     listed = {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",

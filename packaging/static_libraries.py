@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from targets import CACHE, TARGETS, Target, zig
+from targets import CACHE, MACHINES, TARGETS, Target, zig
 
 LIST = Path(__file__).with_name("libraries.json")
 # No paths of this machine, no debugging data, nothing that differs between two builds. Zig's own default is a sanitizer.
@@ -43,10 +43,13 @@ class Library:
     license: str
     license_files: list[str]
     use: str
+    machines: tuple[str, ...] = MACHINES
 
 
-def read_list() -> list[Library]:
-    return [Library(**entry) for entry in json.loads(LIST.read_text())["libraries"]]
+def read_list(machine: str) -> list[Library]:
+    """What its programs are made of."""
+    listed = [Library(**entry) for entry in json.loads(LIST.read_text())["libraries"]]
+    return [library for library in listed if machine in library.machines]
 
 
 def debian_mirrors() -> list[str]:
@@ -152,8 +155,6 @@ class Workshop:
                 command = ["nasm", "-f", "elf64", *[f for f in flags if f[:2] in ("-I", "-D")]]
             else:
                 command = [*self.target.compiler, *FLAGS, *flags, "-c"]
-                if source.endswith(".S"):
-                    command.append("-D__ASSEMBLY__=1")  # ISA-L's headers are for both languages
             run([*command, "-o", output, source], root)
             return output
 
@@ -268,10 +269,7 @@ def listed_sources(folder: Path, kinds: tuple[str, ...]) -> list[str]:
 def build_isal(shop: Workshop, library: Library, root: Path) -> None:
     kinds = ("", f"_{shop.target.machine}")
     sources = [name for part in ("igzip", "crc") for name in listed_sources(root / part, kinds)]
-    flags = ["-Iinclude/", "-Iigzip/", "-Icrc/", "-I./"]
-    if shop.target.machine == "aarch64":
-        flags += ["-Iigzip/aarch64/", "-Icrc/aarch64/"]
-    shop.compile("isal", root, sources, flags)
+    shop.compile("isal", root, sources, ["-Iinclude/", "-Iigzip/", "-Icrc/", "-I./"])
     shop.copy_headers(root, ["include/igzip_lib.h"], "isa-l")
     shop.describe("libisal", library, "-lisal")
 
@@ -320,7 +318,7 @@ def build(target: Target) -> Path:
         return folder
     folder.mkdir(parents=True, exist_ok=True)
     shop = Workshop(target, folder)
-    for library in read_list():
+    for library in read_list(target.machine):
         print(f"  {target.name}: {library.name} {library.version}", flush=True)
         BUILDERS[library.name](shop, library, unpack(library))
     shutil.rmtree(folder / "objects")

@@ -76,7 +76,8 @@ TARGETS = {
     )
 }
 
-STATIC = {f"static-{machine}": machine for machine in ("x86_64", "aarch64")}
+MACHINES = ("x86_64", "aarch64")
+STATIC = {f"static-{machine}": machine for machine in MACHINES}
 
 if __name__ == "__main__":
     print("\n".join([*TARGETS, *STATIC, "sdist"]))

@@ -1,6 +1,6 @@
-/* gzip by ISA-L, three times as fast as zlib: part of the program (FLOPLEDGER_HAS_STATIC_LIBRARIES,
- * as in wheels), or looked for when it runs. Without its header when it was built (isal_header.h,
- * which Meson makes) the program never uses it. */
+/* gzip by ISA-L on x86-64, three times as fast as zlib: part of the program
+ * (FLOPLEDGER_HAS_STATIC_LIBRARIES, as in wheels), or looked for when it runs. Without its header
+ * when it was built (isal_header.h, which Meson makes) the program never uses it. */
 #include "base/io/isal_inflate.h"
 
 #include "base/core/invariant.h"
