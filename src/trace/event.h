@@ -128,8 +128,7 @@ static inline int64_t event_id_number(const struct wide_ids *wide, int32_t id)
 /* One word, as the two bit fields that it is: compilers write them one by one. */
 static inline uint32_t event_track_and_kind(uint32_t track, uint32_t kind)
 {
-    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? (track & EVENT_TRACK_MAX) | kind << 24
-                                                     : track << 8 | kind;
+    return (track & EVENT_TRACK_MAX) | kind << 24;
 }
 
 static inline struct event event_with_ids(const struct found_event *found, int32_t correlation,

@@ -1,11 +1,17 @@
-/* What the processor has beyond what every one of its kind has, asked when the program runs. */
+/* What the processor has beyond what every one of its kind has, asked when the program runs. Of
+ * arm64, NEON is what every one has. */
 #ifndef FLOPLEDGER_BASE_CORE_PROCESSOR_H
 #define FLOPLEDGER_BASE_CORE_PROCESSOR_H
+
+#include <stdbool.h>
+
+/* Texts and databases are read as they lie in memory, and tested on machines like these two. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the low byte comes first");
+_Static_assert((char)-1 < 0, "char has a sign: compile with -fsigned-char");
 
 #ifdef __x86_64__
 #include <cpuid.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 /* By the instruction itself: not every compiler brings along what __builtin_cpu_supports asks. */
@@ -34,5 +40,15 @@ static inline bool processor_has_avx2(void)
     return answer == 2;
 }
 #endif
+
+/* Each byte of a row in a table of sixteen: row_look_up. */
+static inline bool processor_looks_bytes_up(void)
+{
+#ifdef __x86_64__
+    return processor_has_avx2();
+#else
+    return true;
+#endif
+}
 
 #endif

@@ -2,37 +2,17 @@
 #include "base/json/json_scan.h"
 
 #include "base/core/processor.h"
+#include "base/json/json_rows.h"
 #include "base/text/utf8.h"
 
 #include <stdlib.h>
-
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 
 /* ---- white space
  * --------------------------------------------------------------------------------------------- */
 
 const char *scan_long_space(const char *at)
 {
-#ifdef __SSE2__
-    /* 1 to 32, the bytes that are not text; 0 is the padding and stops it */
-    const __m128i one = _mm_set1_epi8(1);
-    const __m128i last = _mm_set1_epi8(0x1f);
-
-    for (;; at += 16) {
-        __m128i bytes = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)at), one);
-        __m128i spaces = _mm_cmpeq_epi8(_mm_min_epu8(bytes, last), bytes);
-        unsigned others = (unsigned)_mm_movemask_epi8(spaces) ^ 0xffff;
-
-        if (others)
-            return at + __builtin_ctz(others);
-    }
-#else
-    while ((unsigned char)(*at - 1) < ' ')
-        at++;
-    return at;
-#endif
+    return skip_space(at);
 }
 
 /* ---- strings -------------------------------------------------------------------------------- */
@@ -229,35 +209,6 @@ static const char *scan_bare_text(struct json_scan *scan, const char *at, struct
     return scan_fail(scan, at, "a value");
 }
 
-/* The next bracket, brace or quote at or behind `at`; at or past the limit where there is none.
- * '[' and '{' differ in one bit, as do ']' and '}': with it set, two comparisons find four
- * characters. The text may be read beyond its limit by the padding. */
-static inline const char *find_bracket_or_quote(const char *at, const char *limit)
-{
-#ifdef __SSE2__
-    const __m128i bit = _mm_set1_epi8(0x20); /* makes a brace of a bracket */
-    const __m128i quote = _mm_set1_epi8('"');
-    const __m128i opening = _mm_set1_epi8('{');
-    const __m128i closing = _mm_set1_epi8('}');
-
-    for (; at < limit; at += 16) {
-        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
-        __m128i braces = _mm_or_si128(bytes, bit);
-        __m128i hits = _mm_or_si128(
-            _mm_cmpeq_epi8(bytes, quote),
-            _mm_or_si128(_mm_cmpeq_epi8(braces, opening), _mm_cmpeq_epi8(braces, closing)));
-        unsigned mask = (unsigned)_mm_movemask_epi8(hits);
-
-        if (mask)
-            return at + __builtin_ctz(mask);
-    }
-#else
-    while (at < limit && *at != '"' && *at != '[' && *at != ']' && *at != '{' && *at != '}')
-        at++;
-#endif
-    return at;
-}
-
 /* Whether the text behind a quote looks as it does behind a string in an array. */
 static bool ends_element(const char *at)
 {
@@ -312,131 +263,6 @@ static const char *scan_nested_slowly(struct json_scan *scan, const char *at,
     return at;
 }
 
-#ifdef __SSE2__
-/* What stands where in 64 bytes: a bit for each of them. */
-struct json_marks {
-    uint64_t quotes;
-    uint64_t backslashes;
-    uint64_t openings; /* of arrays and objects */
-    uint64_t closings;
-};
-
-static inline void json_marks_add(struct json_marks *marks, const char *at, unsigned offset)
-{
-    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(at + offset));
-    __m128i braces = _mm_or_si128(bytes, _mm_set1_epi8(0x20)); /* of brackets, too */
-    __m128i quotes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
-    __m128i backslashes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
-    __m128i openings = _mm_cmpeq_epi8(braces, _mm_set1_epi8('{'));
-    __m128i closings = _mm_cmpeq_epi8(braces, _mm_set1_epi8('}'));
-
-    marks->quotes |= (uint64_t)(uint32_t)_mm_movemask_epi8(quotes) << offset;
-    marks->backslashes |= (uint64_t)(uint32_t)_mm_movemask_epi8(backslashes) << offset;
-    marks->openings |= (uint64_t)(uint32_t)_mm_movemask_epi8(openings) << offset;
-    marks->closings |= (uint64_t)(uint32_t)_mm_movemask_epi8(closings) << offset;
-}
-
-static inline struct json_marks json_marks_of(const char *at)
-{
-    struct json_marks marks = {0};
-
-    json_marks_add(&marks, at, 0);
-    json_marks_add(&marks, at, 16);
-    json_marks_add(&marks, at, 32);
-    json_marks_add(&marks, at, 48);
-    return marks;
-}
-
-/* Each bit is the parity of those up to it. A prefix sum without carry (exclusive or): a byte is
- * in a string if an odd number of quotes stands before it (Langdale and Lemire, "Parsing
- * Gigabytes of JSON per Second", 2019, who take a carry-less product for it). */
-static inline uint64_t parity_up_to(uint64_t bits)
-{
-    bits ^= bits << 1;
-    bits ^= bits << 2;
-    bits ^= bits << 4;
-    bits ^= bits << 8;
-    bits ^= bits << 16;
-    return bits ^ bits << 32;
-}
-
-/* What is known of the text before 64 bytes, on the way to the closing bracket. */
-struct closing_search {
-    uint64_t in_string; /* all bits or none: whether the text before ends in a string */
-    size_t depth;
-};
-
-/* Which of the 64 bytes closes the first bracket; 64 where none does. Brackets outside strings
- * are taken one by one, from the lowest bit; adding SIZE_MAX is subtracting one. */
-static inline unsigned find_closing_mark(struct closing_search *search,
-                                         const struct json_marks *marks)
-{
-    uint64_t strings =
-        marks->quotes ? parity_up_to(marks->quotes) ^ search->in_string : search->in_string;
-
-    for (uint64_t brackets = (marks->openings | marks->closings) & ~strings; brackets;
-         brackets &= brackets - 1) {
-        search->depth += marks->openings & brackets & -brackets ? 1 : SIZE_MAX;
-        if (search->depth == 0)
-            return (unsigned)__builtin_ctzll(brackets);
-    }
-    search->in_string = (uint64_t)((int64_t)strings >> 63);
-    return 64;
-}
-
-/* Behind the bracket that closes what the one at `at` opens, by 64 bytes at once; NULL where the
- * text has a backslash before it, or ends. */
-#define FIND_CLOSING(marks_of)                        \
-    struct closing_search search = {0};               \
-                                                      \
-    for (; at < limit; at += 64) {                    \
-        struct json_marks marks = marks_of(at);       \
-        unsigned closing;                             \
-                                                      \
-        if (marks.backslashes)                        \
-            return NULL;                              \
-        closing = find_closing_mark(&search, &marks); \
-        if (closing < 64)                             \
-            return at + closing + 1;                  \
-    }                                                 \
-    return NULL
-
-static const char *find_closing_portable(const char *at, const char *limit)
-{
-    FIND_CLOSING(json_marks_of);
-}
-
-#ifdef __x86_64__
-#define FOR_AVX2 __attribute__((target("avx2,bmi")))
-
-FOR_AVX2 static inline uint64_t marks_avx2(__m256i low, __m256i high, char c)
-{
-    __m256i wanted = _mm256_set1_epi8(c);
-
-    return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, wanted)) |
-           (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, wanted)) << 32;
-}
-
-FOR_AVX2 static inline struct json_marks json_marks_of_avx2(const char *at)
-{
-    __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)at);
-    __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(at + 32));
-    __m256i bit = _mm256_set1_epi8(0x20); /* makes a brace of a bracket */
-    __m256i low_braces = _mm256_or_si256(low, bit);
-    __m256i high_braces = _mm256_or_si256(high, bit);
-
-    return (struct json_marks){.quotes = marks_avx2(low, high, '"'),
-                               .backslashes = marks_avx2(low, high, '\\'),
-                               .openings = marks_avx2(low_braces, high_braces, '{'),
-                               .closings = marks_avx2(low_braces, high_braces, '}')};
-}
-
-FOR_AVX2 static const char *find_closing_avx2(const char *at, const char *limit)
-{
-    FIND_CLOSING(json_marks_of_avx2);
-}
-#endif
-
 /* Asked at run time, so that one program runs on any x86-64 and uses what there is. */
 static const char *find_closing(const char *at, const char *limit)
 {
@@ -444,22 +270,19 @@ static const char *find_closing(const char *at, const char *limit)
     if (processor_has_avx2())
         return find_closing_avx2(at, limit);
 #endif
-    return find_closing_portable(at, limit);
+    return find_closing_by_rows(at, limit);
 }
-#endif
 
 /* The fast way gives up at the first backslash: an escaped quote would upset the parity, and
  * arguments of events rarely have one. */
 static const char *scan_nested(struct json_scan *scan, const char *at, struct json_slice *slice)
 {
-#ifdef __SSE2__
     const char *end = scan->is_tolerant ? NULL : find_closing(at, scan->limit);
 
     if (end) {
         *slice = (struct json_slice){.text = at, .length = (uint32_t)(end - at)};
         return end;
     }
-#endif
     return scan_nested_slowly(scan, at, slice);
 }
 

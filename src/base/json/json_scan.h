@@ -10,16 +10,9 @@
 #ifndef FLOPLEDGER_BASE_JSON_JSON_SCAN_H
 #define FLOPLEDGER_BASE_JSON_JSON_SCAN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "base/core/byte_rows.h"
 
-#ifdef SCANS_BY_AVX2 /* what includes this is compiled for processors that have it */
-#include <immintrin.h>
-#elif defined __SSE2__
-#include <emmintrin.h>
-#endif
+#include <stddef.h>
 
 struct json_scan {
     const char *limit;
@@ -66,31 +59,6 @@ static inline const char *scan_space(const char *at)
 const char *scan_escaped_string(struct json_scan *scan, const char *start, const char *at,
                                 struct json_slice *slice);
 
-/* A bit for each quote and backslash in so many bytes. */
-#ifdef SCANS_BY_AVX2
-enum { SCAN_STRING_BYTES = 32 };
-
-static inline unsigned find_string_marks(const char *at)
-{
-    __m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)at);
-    __m256i hits = _mm256_or_si256(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('"')),
-                                   _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\\')));
-
-    return (unsigned)_mm256_movemask_epi8(hits);
-}
-#elif defined __SSE2__
-enum { SCAN_STRING_BYTES = 16 };
-
-static inline unsigned find_string_marks(const char *at)
-{
-    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
-    __m128i hits = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
-                                _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
-
-    return (unsigned)_mm_movemask_epi8(hits);
-}
-#endif
-
 /* `at` is behind the opening quote. */
 static inline const char *scan_string(struct json_scan *scan, const char *at,
                                       struct json_slice *slice)
@@ -98,19 +66,17 @@ static inline const char *scan_string(struct json_scan *scan, const char *at,
     const char *start = at;
     struct json_slice rare; /* so that `slice` can stay in registers */
 
-#ifdef __SSE2__
-    for (; at < scan->limit; at += SCAN_STRING_BYTES) {
-        unsigned mask = find_string_marks(at);
+    for (; at < scan->limit; at += WIDE_BYTES) {
+        row_hits marks = find_either(at, '"', '\\');
 
-        if (!mask)
+        if (!marks)
             continue;
-        at += __builtin_ctz(mask);
+        at += row_first(marks);
         if (*at != '"')
             break;
         *slice = (struct json_slice){start, (uint32_t)(at - start), true, false};
         return at + 1;
     }
-#endif
     at = scan_escaped_string(scan, start, at, &rare);
     *slice = rare;
     return at;
@@ -181,28 +147,17 @@ static inline uint64_t power_of_ten(unsigned exponent)
 
 /* Up to 16 digits; *count says how many there were. More than 16: *count is 16, and a digit
  * follows. */
-#ifdef SCANS_BY_AVX2
+#ifdef BYTE_ROWS_LOOK_UP
 static inline const char *scan_digits(const char *at, uint64_t *value, unsigned *count)
 {
     /* 16 bytes from [n] on move n digits to the end, behind zeros */
     static const int8_t moves[33] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                      -1, -1, -1, -1, -1, 0,  1,  2,  3,  4,  5,
                                      6,  7,  8,  9,  10, 11, 12, 13, 14, 15, -1};
-    const __m128i tens = _mm_set1_epi16(0x010a); /* 10, 1: pairs of digits */
-    const __m128i hundreds = _mm_set1_epi32(0x00010064);
-    const __m128i ten_thousands = _mm_set1_epi32(0x00012710);
-    __m128i digits =
-        _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)at), _mm_set1_epi8('0'));
-    __m128i is_digit = _mm_cmpeq_epi8(_mm_min_epu8(digits, _mm_set1_epi8(9)), digits);
-    unsigned first = (unsigned)__builtin_ctz(~(unsigned)_mm_movemask_epi8(is_digit));
-    uint64_t halves;
+    byte_row digits = row_load(at) - row_of('0');
+    unsigned first = row_first_miss((byte_row)(digits <= row_of(9)));
 
-    digits =
-        _mm_shuffle_epi8(digits, _mm_loadu_si128((const __m128i *)(const void *)(moves + first)));
-    digits = _mm_madd_epi16(_mm_maddubs_epi16(digits, tens), hundreds);
-    digits = _mm_madd_epi16(_mm_packus_epi32(digits, digits), ten_thousands);
-    halves = (uint64_t)_mm_cvtsi128_si64(digits);
-    *value = (halves & UINT32_MAX) * 100000000 + (halves >> 32);
+    *value = row_decimal(row_look_up(digits, row_load(moves + first)));
     *count = first;
     return at + first;
 }

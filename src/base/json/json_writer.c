@@ -3,12 +3,10 @@
 
 #include "base/core/attributes.h"
 #include "base/core/exact_real.h"
+#include "base/json/json_rows.h"
 #include "base/text/utf8.h"
 
 #include <assert.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -65,37 +63,6 @@ static void new_line(struct json_writer *writer)
 
     static_assert(sizeof line - 1 == 1 + 2 * JSON_DEPTH_MAX, "two spaces for each depth");
     put(writer, line, 1 + 2 * (size_t)writer->depth);
-}
-
-/* Of the bytes in front of the first that does not stand in JSON as it is: so many of them as
- * sixteen at a time tell; 0 of a short text. */
-ALWAYS_INLINE size_t plain_sixteens(const char *text, size_t length, bool is_in_markup)
-{
-#ifdef __SSE2__
-    const __m128i markup = _mm_set1_epi8(is_in_markup ? -1 : 0);
-
-    for (size_t at = 0; length >= 16 && at < length; at += 16) {
-        size_t from = at + 16 <= length ? at : length - 16; /* the last overlap those before */
-        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(text + from));
-        /* less than a space as signed numbers: control characters, and all beyond ASCII */
-        __m128i stops = _mm_or_si128(_mm_cmplt_epi8(bytes, _mm_set1_epi8(' ')),
-                                     _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7f)),
-                                                  _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'))));
-        __m128i of_markup = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('<')),
-                                         _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('>')),
-                                                      _mm_cmpeq_epi8(bytes, _mm_set1_epi8('&'))));
-        int mask = _mm_movemask_epi8(
-            _mm_or_si128(_mm_or_si128(stops, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'))),
-                         _mm_and_si128(of_markup, markup)));
-
-        if (mask)
-            return from + (size_t)__builtin_ctz((unsigned)mask);
-    }
-    return length >= 16 ? length : 0;
-#else
-    (void)text, (void)length, (void)is_in_markup;
-    return 0;
-#endif
 }
 
 /* How many of `length` bytes stand in JSON as they are: letters, digits and the like, and in markup

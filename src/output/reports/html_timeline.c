@@ -1,125 +1,22 @@
 /* A timeline in the data of the page. */
 #include "base/core/bytes.h"
 #include "base/core/invariant.h"
-#include "base/core/processor.h"
+#include "base/text/base64.h"
 #include "output/reports/html_page.h"
 
-#include <endian.h>
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* Two digits for each twelve bits: [2 * bits]. Pages are written by one thread. Filled at the
- * first use; the last byte tells whether it is. */
-static const char *digit_pairs(void)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    static char pairs[2 << 12];
-
-    for (size_t bits = 0; !pairs[sizeof pairs - 1] && bits < sizeof pairs / 2; bits++) {
-        pairs[2 * bits] = digits[bits >> 6];
-        pairs[2 * bits + 1] = digits[bits & 63];
-    }
-    return pairs;
-}
-
-/* Two look-ups for three bytes instead of four: a page has megabytes of this. */
-static char *put_four(char *out, const char *pairs, const unsigned char three[3])
-{
-    uint32_t group = (uint32_t)three[0] << 16 | (uint32_t)three[1] << 8 | three[2];
-
-    memcpy(out, &pairs[2 * (size_t)(group >> 12)], 2);
-    memcpy(out + 2, &pairs[2 * (size_t)(group & 4095)], 2);
-    return out + 4;
-}
-
-/* Six of eight bytes that may be read, their first in the highest bits. */
-static char *put_eight(char *out, const char *pairs, const unsigned char eight[8])
-{
-    uint64_t group;
-
-    memcpy(&group, eight, sizeof group);
-    group = be64toh(group) >> 16;
-    memcpy(out, &pairs[2 * (size_t)(group >> 36)], 2);
-    memcpy(out + 2, &pairs[2 * (size_t)(group >> 24 & 4095)], 2);
-    memcpy(out + 4, &pairs[2 * (size_t)(group >> 12 & 4095)], 2);
-    memcpy(out + 6, &pairs[2 * (size_t)(group & 4095)], 2);
-    return out + 8;
-}
-
-#ifdef __x86_64__
-/* Twelve bytes of sixteen that may be read become sixteen digits: each six bits go to a byte of
- * their own by multiplications, and to a digit by what lies between its number and its letter (W.
- * Muła, D. Lemire, "Faster Base64 encoding and decoding using AVX2 instructions", 2018). */
-__attribute__((target("avx2"))) static char *put_sixteen(char *out, const unsigned char *sixteen)
-{
-    const __m128i places = _mm_setr_epi8(1, 0, 2, 1, 4, 3, 5, 4, 7, 6, 8, 7, 10, 9, 11, 10);
-    /* By what remains of the number above 51, and 13 for those below 26. */
-    const __m128i distances =
-        _mm_setr_epi8('a' - 26, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52,
-                      '0' - 52, '0' - 52, '0' - 52, '0' - 52, '+' - 62, '/' - 63, 'A', 0, 0);
-    __m128i bytes =
-        _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)sixteen), places);
-    __m128i odd = _mm_mulhi_epu16(_mm_and_si128(bytes, _mm_set1_epi32(0x0fc0fc00)),
-                                  _mm_set1_epi32(0x04000040));
-    __m128i even = _mm_mullo_epi16(_mm_and_si128(bytes, _mm_set1_epi32(0x003f03f0)),
-                                   _mm_set1_epi32(0x01000010));
-    __m128i numbers = _mm_or_si128(odd, even);
-    __m128i ranges =
-        _mm_or_si128(_mm_subs_epu8(numbers, _mm_set1_epi8(51)),
-                     _mm_and_si128(_mm_cmpgt_epi8(_mm_set1_epi8(26), numbers), _mm_set1_epi8(13)));
-
-    _mm_storeu_si128((__m128i *)(void *)out,
-                     _mm_add_epi8(numbers, _mm_shuffle_epi8(distances, ranges)));
-    return out + 16;
-}
-
-__attribute__((target("avx2"))) static size_t put_most(char *out, const struct bytes *packed)
-{
-    size_t at = 0;
-
-    for (; at + 16 <= packed->length; at += 12)
-        out = put_sixteen(out, packed->bytes + at);
-    return at;
-}
-#endif
-
-/* RFC 4648, with '=' for what the last group has too few. Base64 grows by a third, and needs
- * no escaping in JSON or markup. */
+/* Base64 grows by a third, and needs no escaping in JSON or markup. */
 static void write_base64(struct json_writer *json, const char *key, const struct bytes *packed)
 {
-    const char *pairs = digit_pairs();
-    size_t length = packed->length;
-    size_t rest = length % 3;
-    size_t whole = length - rest;
-    unsigned char last[3] = {0};
-    char *text, *out;
-    size_t at = 0;
+    char *text;
 
     if (!packed->bytes) {
         json_plain_text(json, key, "", 0);
         return;
     }
-    text = out = require_memory(malloc(length / 3 * 4 + 4));
-#ifdef __x86_64__
-    if (processor_has_avx2())
-        at = put_most(out, packed);
-    out += at / 3 * 4;
-#endif
-    for (; at + 8 <= length; at += 6)
-        out = put_eight(out, pairs, packed->bytes + at);
-    for (; at < whole; at += 3)
-        out = put_four(out, pairs, packed->bytes + at);
-    if (rest) {
-        memcpy(last, packed->bytes + whole, rest);
-        out = put_four(out, pairs, last);
-    }
-    for (size_t i = rest; i > 0 && i < 3; i++) /* what the last group has too few */
-        out[(ptrdiff_t)i - 3] = '=';
-    json_plain_text(json, key, text, (size_t)(out - text));
+    text = require_memory(malloc(packed->length / 3 * 4 + 4));
+    json_plain_text(json, key, text, base64_encode(text, packed->bytes, packed->length));
     free(text);
 }
 

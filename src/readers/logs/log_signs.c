@@ -76,12 +76,10 @@ bool log_words_find_any(const struct log_words *words, struct log_text line)
         uint64_t bytes;
 
         memcpy(&bytes, at, sizeof bytes);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
         if (!(first[bytes & 0xffff] | first[bytes >> 8 & 0xffff] | first[bytes >> 16 & 0xffff] |
               first[bytes >> 24 & 0xffff] | first[bytes >> 32 & 0xffff] |
               first[bytes >> 40 & 0xffff] | first[bytes >> 48 & 0xffff]))
             continue;
-#endif
         for (int i = 0; i < PAIRS_AT_ONCE; i++)
             if (is_word_at(words, line, at + i))
                 return true;

@@ -107,41 +107,16 @@ static inline void layout_trail_add(struct layout_trail *trail, const char *star
         trail->values[++trail->count] = (struct layout_value){0};
 }
 
-#ifdef __SSE2__
-/* A bit for each of 32 bytes that are the same. */
-static inline uint64_t layout_same_bytes(const char *a, const char *b)
-{
-#ifdef SCANS_BY_AVX2
-    __m256i left = _mm256_loadu_si256((const __m256i *)(const void *)a);
-    __m256i right = _mm256_loadu_si256((const __m256i *)(const void *)b);
-
-    return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(left, right));
-#else
-    __m128i left = _mm_loadu_si128((const __m128i *)(const void *)a);
-    __m128i right = _mm_loadu_si128((const __m128i *)(const void *)b);
-    __m128i next_left = _mm_loadu_si128((const __m128i *)(const void *)(a + 16));
-    __m128i next_right = _mm_loadu_si128((const __m128i *)(const void *)(b + 16));
-
-    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(left, right)) |
-           (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(next_left, next_right)) << 16;
-#endif
-}
-#endif
-
 /* Whether the text at `at` is the joint's; JOINT_BYTES_MAX bytes can be read there. */
 static inline bool layout_joint_is_at(const struct layout_joint *joint, const char *at)
 {
-#ifdef __SSE2__
-    uint64_t others = joint->bytes & ~layout_same_bytes(at, joint->text);
+    uint64_t others = joint->bytes & ~(uint64_t)same_of_32(at, joint->text);
 
     if (!others)
         return true;
     if ((uint32_t)others)
         return false;
-    return !(others & ~(layout_same_bytes(at + 32, joint->text + 32) << 32));
-#else
-    return memcmp(at, joint->text, joint->length) == 0;
-#endif
+    return !(others & ~((uint64_t)same_of_32(at + 32, joint->text + 32) << 32));
 }
 
 /* The same for joints that followed neither the last time nor after it: NULL where there is none.
