@@ -76,6 +76,7 @@ def wheel(log: Path) -> Counts:
     if is_long:
         counts = counts.plus(counted(*run_command(["./dev", "wheel", "--again"], log)))
         counts = counts.plus(scripts("tests/wheel/check_systems.py", program=None)(log))
+        counts = counts.plus(scripts("tests/wheel/check_machines.py", program=None)(log))
     return counts
 
 
