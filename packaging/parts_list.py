@@ -8,7 +8,7 @@ import uuid
 from pathlib import Path
 
 import static_libraries
-from targets import CACHE, ROOT, Target, zig
+from targets import MACHINES, ROOT, Target, zig
 
 MUSL = (
     Path(zig()).parent / "lib" / "libc" / "musl"
@@ -26,15 +26,17 @@ def node_parts() -> list[dict[str, str]]:
     return found
 
 
-def license_texts(target: Target) -> dict[str, bytes]:
-    """Names of files below .dist-info/licenses, and what they hold. flopledger's own is put there by the build."""
+def license_texts(target: Target, machines: tuple[str, ...] = ()) -> dict[str, bytes]:
+    """Names of files below .dist-info/licenses, and what they hold, of the libraries of `machines` (none: the target's own).
+    flopledger's own is put there by the build."""
     texts = {}
     if target.is_musl:
         texts["LICENSES/musl-COPYRIGHT"] = (MUSL / "COPYRIGHT").read_bytes()
-    for library in static_libraries.read_list(target.machine):
-        for name in library.license_files:
-            path = CACHE / "sources" / library.folder / name
-            texts[f"LICENSES/{library.name}-{Path(name).name}"] = path.read_bytes()
+    for machine in machines or (target.machine,):
+        for library in static_libraries.read_list(machine):
+            for name in library.license_files:
+                text = (static_libraries.unpack(library) / name).read_bytes()
+                texts[f"LICENSES/{library.name}-{Path(name).name}"] = text
     for part in NODE_PARTS:
         for name in NODE_LICENSES:
             path = NODE_MODULES / part / name
@@ -44,9 +46,9 @@ def license_texts(target: Target) -> dict[str, bytes]:
 
 
 def all_licenses(target: Target) -> bytes:
-    """For a program that comes without a folder: one text, each licence below its file's name."""
+    """For programs that come without a folder: one text for those of all machines, each licence below its file's name."""
     texts = {"LICENSES/flopledger-LICENSE": (ROOT / "LICENSE").read_bytes()}
-    texts |= license_texts(target)
+    texts |= license_texts(target, MACHINES)
     parts = [
         f"{'=' * 80}\n{Path(name).name}\n{'=' * 80}\n".encode() + text
         for name, text in texts.items()

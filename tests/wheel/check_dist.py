@@ -36,6 +36,8 @@ MACHINES = {
     "amd64": "EM_X86_64",
     "arm64": "EM_AARCH64",
 }
+# How files for a machine are called.
+FORMS = {"x86_64": ("x86_64", "amd64"), "aarch64": ("aarch64", "arm64"), "all": ("",)}
 OF_LIBC = re.compile(
     r"^(lib(c|m|dl|pthread|rt)\.so\.\d+|ld-linux-.*\.so\.\d+|libc\.musl-.*\.so\.1)$"
 )
@@ -107,7 +109,10 @@ def check_list(name: str, listing: bytes, has_libc: bool) -> set[tuple[str, str]
     listed = {(part["name"], part["version"]) for part in parts["components"]}
     known = json.loads((ROOT / "packaging" / "libraries.json").read_text())["libraries"]
     for library in known:
-        check(f"{name}: lists {library['name']}", (library["name"], library["version"]) in listed)
+        is_there = (library["name"], library["version"]) in listed
+        machines = library.get("machines", ["all"])
+        is_meant = any(form in name for machine in machines for form in FORMS[machine])
+        check(f"{name}: lists {library['name']}, or has no use for it", is_there == is_meant)
     for part in ("echarts", "zrender", *(("musl",) if has_libc else ())):
         check(f"{name}: lists {part}", any(part == found for found, _ in listed))
     return listed
