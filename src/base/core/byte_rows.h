@@ -1,6 +1,5 @@
 /* Bytes by rows of sixteen, by what the processor has: SSE2 (AVX2 in files that are compiled for
- * it:
- * *_avx2.c), NEON, or words of 64 bits. Each way answers the same, so that what is written with
+ * it, *_avx2.c), NEON, or words of 64 bits. Each way answers the same, so that what is written with
  * these functions is written once. Rows are the compilers' vectors: ==, |, & and the like work on
  * each byte; only what they have no word for has a function here. */
 #ifndef FLOPLEDGER_BASE_CORE_BYTE_ROWS_H

@@ -330,10 +330,14 @@ bool efficiency_has_model(const struct efficiency *efficiency)
     return false;
 }
 
+static bool lacks_processor_products(const struct efficiency *efficiency)
+{
+    return efficiency->ledger->is_cpu_only && efficiency->costs->lacks_products;
+}
+
 bool efficiency_is_least(const struct efficiency *efficiency)
 {
-    return efficiency->total.time.uncosted_ns > 0 ||
-           (efficiency->ledger->is_cpu_only && efficiency->costs->lacks_products);
+    return efficiency->total.time.uncosted_ns > 0 || lacks_processor_products(efficiency);
 }
 
 /* A peak that is not known takes nothing from the FLOPs. One percent is what an operator spends
@@ -343,7 +347,7 @@ bool efficiency_lacks_flops(const struct efficiency *efficiency)
     int64_t matrix_ns = ledger_account_ns(efficiency->ledger, ACCOUNT_MATRIX);
 
     return efficiency->total.known_flops_ns < matrix_ns - matrix_ns / 100 ||
-           (efficiency->ledger->is_cpu_only && efficiency->costs->lacks_products);
+           lacks_processor_products(efficiency);
 }
 
 /* One sentence per obstacle, which says what to record or give. */

@@ -54,8 +54,8 @@ const char *text_by_prefix(const char *name, const struct prefixed_text *texts);
 /* How much of what is unexplained in a step the launching thread had no core for, asleep or waiting
  * for one, by the recorder's word; 0 where nothing tells. In processor_rules.c. */
 int64_t without_core_ns(const struct advice_case *advice, uint32_t step);
-/* How much longer than in the step with the least of it the launching thread was ready to run and
- * had no core; 0 where nothing tells. In processor_rules.c. */
-int64_t further_core_wait_ns(const struct advice_case *advice, uint32_t step);
+/* How long the launching thread was ready to run in a step and had no core; 0 where nothing tells.
+ * In processor_rules.c. */
+int64_t core_wait_ns(const struct advice_case *advice, uint32_t step);
 
 #endif

@@ -99,20 +99,11 @@ int64_t without_core_ns(const struct advice_case *advice, uint32_t index)
     return slept_ns(advice, index) + (waited > 0 ? waited : 0);
 }
 
-/* The least of all steps is what this machine always takes: only what a step waits beyond it can
- * make that step slower than the others. */
-int64_t further_core_wait_ns(const struct advice_case *advice, uint32_t index)
+int64_t core_wait_ns(const struct advice_case *advice, uint32_t index)
 {
-    int64_t least_ns = INT64_MAX, own_ns = 0;
+    const struct processor_time *time = time_of_step(advice, index);
 
-    for (uint32_t i = 0; i < advice->ledger->step_count; i++) {
-        const struct processor_time *time = time_of_step(advice, i);
-        int64_t step_ns = time ? waited_ns(time) : 0;
-
-        least_ns = step_ns < least_ns ? step_ns : least_ns;
-        own_ns = i == index ? step_ns : own_ns;
-    }
-    return own_ns - least_ns;
+    return time ? waited_ns(time) : 0;
 }
 
 /* Sure is what is left of the unexplained time even if all of the thread's CPU time fell into

@@ -117,16 +117,20 @@ bool check_step_outliers(struct advice_case *advice, struct advice_claim *claim)
     struct step_spread spread;
     uint32_t worst = NO_STEP;
     uint32_t slow = 0;
+    int64_t least_wait_ns = INT64_MAX; /* what this machine always takes */
 
     if (ledger->source == WINDOW_WHOLE)
         return false;
     spread = measure_step_spread(ledger);
+    for (uint32_t i = 0; i < ledger->step_count; i++)
+        if (core_wait_ns(advice, i) < least_wait_ns)
+            least_wait_ns = core_wait_ns(advice, i);
     for (uint32_t i = 0; i < ledger->step_count; i++) {
         /* Fast steps are outliers as well and cost nothing. Where more than half of the excess
          * is the recording's end or a wait for a core, which has advice of its own, that is the
          * reason. */
         if (!spread.steps[i].is_outlier || spread.steps[i].deviation_ns <= 0 ||
-            2 * (recording_end_ns(advice, i) + further_core_wait_ns(advice, i)) >
+            2 * (recording_end_ns(advice, i) + core_wait_ns(advice, i) - least_wait_ns) >
                 spread.steps[i].deviation_ns)
             continue;
         claim->step_ns[i] = spread.steps[i].deviation_ns;

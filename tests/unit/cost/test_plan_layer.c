@@ -1,40 +1,15 @@
 /* What a planned layer's attention takes, and what stands between its matmuls. */
-#include "cost/architectures/read_architecture.h"
 #include "cost/devices/find_device_peak.h"
 #include "cost/plan/plan_operators.h"
+#include "support_plan.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include <cmocka.h>
-
-static const struct plan_layout one_device = {
-    .tensor = 1, .pipeline = 1, .chunks = 1, .context = 1, .expert = 1, .data = 1, .micro = 1};
-
-static struct plan_setting plan_for(struct architecture *model, const char *name)
-{
-    struct device_match match;
-    struct error error = {0};
-    char path[128];
-    struct plan_setting setting = {.model = model,
-                                   .device = find_device_peak("A100-SXM4-80GB", NULL, &match),
-                                   .precision = PEAK_BF16,
-                                   .sequence = 4096,
-                                   .batch = 64,
-                                   .splits_sequence = true,
-                                   .hides_gradients = true};
-
-    snprintf(path, sizeof path, "tests/models/%s.json", name);
-    if (!architecture_read(model, path, &error))
-        fail_msg("%s", error.message);
-    assert_non_null(setting.device);
-    plan_defaults(&setting);
-    return setting;
-}
 
 /* DeepEP leaves the tokens' weights in 32 bits, and biases with them: 28 bytes a column of each
  * routed token in place of 12, and 40 of 16 backward, but NCCL's exchange sorts by 8 and 8. */
