@@ -6,7 +6,9 @@
 #include "base/io/progress.h"
 #include "base/text/display_text.h"
 #include "base/text/owned_text.h"
+#include "cost/efficiency/peak_choice.h"
 #include "memory/internevo.h"
+#include "output/results/device_words.h"
 #include "output/results/metrics.h"
 #include "pipeline/input_files.h"
 #include "pipeline/output_place.h"
@@ -169,6 +171,7 @@ static bool memory_of_capture_describe_rank(struct results *results, const struc
         .top = settings->top == 0 ? UINT32_MAX : (uint32_t)settings->top,
         .depth = settings->depth < 0 ? UINT32_MAX : (uint32_t)settings->depth,
     };
+    struct peak_choice peaks;
     struct rank_results *rank;
 
     if (!recorded_memory_read(&memory, trace, error) ||
@@ -182,6 +185,8 @@ static bool memory_of_capture_describe_rank(struct results *results, const struc
         rank->timeline = make_memory_timeline(results, &view);
     if (settings->fit_bytes > 0)
         rank_add_section(results, rank, describe_fit(results, &view, settings, &memory.batch));
+    choose_peaks(&peaks, trace, view.device, NULL);
+    rank_use_device_words(results, rank, device_speakers(trace, &peaks));
     return true;
 }
 

@@ -57,12 +57,16 @@ def read(path: Path) -> Trace:
 
 
 def ranks_of(
-    program: str, trace: Trace, folder: Path, options: tuple[str, ...] = ()
+    program: str,
+    trace: Trace,
+    folder: Path,
+    options: tuple[str, ...] = (),
+    command: str = "report",
 ) -> list[dict[str, Any]]:
     path = folder / "trace.json"
     path.write_text(json.dumps(trace))
-    command = [program, "report", "--json", *options, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    words = [program, command, "--json", *options, str(path)]
+    done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"exit {done.returncode}: {done.stderr}")
     return json.loads(done.stdout)["ranks"]
@@ -122,6 +126,11 @@ def complaints_of_makers(program: str, folder: Path) -> list[str]:
         complaints += [
             f"{path.name} on ROCm: {text}" for text in own_words(rank) if NVIDIA_ALONE.search(text)
         ]
+    memory = as_of_rocm(read(GOLDEN / "device_memory.json"))
+    notes = list(own_words(ranks_of(program, memory, folder, command="memory")[0]))
+    if not any("RCCL" in text for text in notes):
+        complaints.append("memory on ROCm: nothing of RCCL")
+    complaints += [f"memory on ROCm: {text}" for text in notes if NVIDIA_ALONE.search(text)]
     path = folder / "graphs.json"
     path.write_text(json.dumps(as_of_rocm(read(GRAPHS))))
     text = subprocess.run([program, "report", "--all", path], capture_output=True, text=True).stdout
