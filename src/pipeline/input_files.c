@@ -538,6 +538,20 @@ static void collect_ranks_from_names(struct input_files *files)
     free(ranks);
 }
 
+static void name_files_apart(struct input_files *files)
+{
+    const char **paths = require_memory(calloc(files->count + 1, sizeof *paths));
+    const char **names = require_memory(calloc(files->count + 1, sizeof *names));
+
+    for (size_t i = 0; i < files->count; i++)
+        paths[i] = files->files[i].path;
+    path_names_apart(names, paths, files->count);
+    for (size_t i = 0; i < files->count; i++)
+        files->files[i].name = names[i];
+    free(names);
+    free(paths);
+}
+
 /* One file of unknown size (a pipe) makes the sum unknown: progress then shows no share. */
 bool find_input_files(struct input_files *files, char **operands, int count, struct error *error)
 {
@@ -555,6 +569,7 @@ bool find_input_files(struct input_files *files, char **operands, int count, str
         files->bytes_in_all =
             files->files[i].bytes < 0 ? -1 : files->bytes_in_all + files->files[i].bytes;
     collect_ranks_from_names(files);
+    name_files_apart(files);
     return true;
 }
 

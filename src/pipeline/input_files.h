@@ -14,7 +14,8 @@ struct input_file {
     char *path;    /* as opened; "-" is standard input */
     int64_t bytes; /* -1: not known (a pipe) */
     int64_t rank;  /* by the names of the files, where they tell one for each and all differ; -1 */
-    size_t place;  /* among all files found */
+    const char *name; /* the end of `path` that tells it from the others */
+    size_t place;     /* among all files found */
 };
 
 struct input_files {

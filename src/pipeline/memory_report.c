@@ -177,9 +177,7 @@ static bool memory_of_capture_describe_rank(struct results *results, const struc
     if (!recorded_memory_read(&memory, trace, error) ||
         !recorded_memory_device(&memory, settings->device, &view.device, error))
         return false;
-    rank =
-        results_add_rank(results, rank_label(results, trace),
-                         results_text(results, trace_text(trace, trace->path)), trace->facts.rank);
+    rank = results_add_trace(results, trace);
     describe_memory(results, rank, &view);
     if (page_has_timeline(&settings->page))
         rank->timeline = make_memory_timeline(results, &view);

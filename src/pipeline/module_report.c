@@ -159,9 +159,7 @@ static void module_report_describe_rank(struct results *results, const struct tr
                                           .window_count = chosen->count,
                                           .user = &wanted->formulas,
                                           .description = description};
-    struct rank_results *rank =
-        results_add_rank(results, rank_label(results, trace),
-                         results_text(results, trace_text(trace, trace->path)), trace->facts.rank);
+    struct rank_results *rank = results_add_trace(results, trace);
     struct section *section;
 
     measure_module_costs(&costs, trace, &options);

@@ -59,6 +59,7 @@ static void do_job(struct file_job *job, const struct job_list *list)
         (void)explain_file_kind(job->source->path, "report", &job->error);
         return;
     }
+    trace.name = job->file->name;
     if (trace.facts.rank < 0)
         trace.facts.rank = job->file->rank;
     else if (trace.facts.is_rank_by_order)

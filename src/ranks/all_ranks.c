@@ -690,9 +690,8 @@ const char *all_ranks_label(const struct all_ranks *run, uint32_t index,
 {
     const struct rank_digest *digest = run->ranks[index].digest;
 
-    if (digest->rank >= 0 && !run->other_runs)
-        (void)snprintf(label, RANK_LABEL_BYTES, "rank %" PRId64, digest->rank);
-    else
-        (void)snprintf(label, RANK_LABEL_BYTES, "%s", digest->file);
+    if (digest->rank < 0 || run->other_runs)
+        return digest->file;
+    (void)snprintf(label, RANK_LABEL_BYTES, "rank %" PRId64, digest->rank);
     return label;
 }

@@ -63,7 +63,7 @@ void all_ranks_init(struct all_ranks *run, struct digest_set *set,
                     const struct rank_layout *layout);
 void all_ranks_clear(struct all_ranks *run);
 
-/* "rank 3", or the file's name; lives as long as the next call with the same buffer. */
+/* "rank 3", or the file's name; lives as long as the run and the buffer. */
 enum { RANK_LABEL_BYTES = 128 };
 const char *all_ranks_label(const struct all_ranks *run, uint32_t index,
                             char label[RANK_LABEL_BYTES]);

@@ -194,7 +194,7 @@ static void collect_facts(struct digest_maker *maker, const struct efficiency *e
     coordinates_in_path(digest->coordinates, path);
     digest->device = maker->ledger->device;
     digest->source = maker->ledger->source;
-    digest->file = digest_keep_text(digest, path_name(path));
+    digest->file = digest_keep_text(digest, trace_file_name(trace));
     digest->hostname = digest_keep_text(digest, trace_text(trace, trace->facts.hostname));
     digest->device_name = digest_keep_text(digest, peaks->name ? peaks->name : "");
     /* Of the table, as no trace tells it; 0 where the device is not known. */

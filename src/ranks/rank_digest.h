@@ -121,7 +121,7 @@ struct rank_digest {
     int32_t coordinates[AXIS_COUNT]; /* -1: not known */
     int32_t device;                  /* the number of the device that was booked; -1: the CPU */
     enum window_source source;
-    const char *file; /* its name without the folder */
+    const char *file; /* its name, without folders but for those that tell it from others */
     const char *hostname;
     const char *device_name;
     int64_t link_bytes_per_second; /* of the device's links, one direction; 0: not known */

@@ -17,10 +17,9 @@ static void rank_replay_input_collect_facts(struct rank_replay_input *course,
 {
     const struct trace *trace = graph->trace;
     const struct ledger *ledger = graph->ledger;
-    const char *path = trace_text(trace, trace->path);
 
     course->rank = trace->facts.rank;
-    course->file = text_copy(path_name(path));
+    course->file = text_copy(trace_file_name(trace));
     course->step_count = ledger->step_count;
     course->step_ns = ledger_total_ns(ledger) / ledger->step_count;
     course->span_ns =

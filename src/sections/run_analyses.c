@@ -100,10 +100,7 @@ void run_analyses(struct results *results, const struct analysis_input *given)
     SCOPED(steps_path) path = {.graph = NULL};
     struct analysis_input shared = *given;
     const struct analysis_input *input = &shared;
-    struct rank_results *rank =
-        results_add_rank(results, rank_label(results, input->trace),
-                         results_text(results, trace_text(input->trace, input->trace->path)),
-                         input->trace->facts.rank);
+    struct rank_results *rank = results_add_trace(results, input->trace);
 
     shared.path = given->options->timeline_blocks > 0 ? &path : NULL;
     run_side_by_side_into(results, rank, input);

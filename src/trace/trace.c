@@ -3,6 +3,7 @@
 
 #include "base/core/array.h"
 #include "base/core/large_array.h"
+#include "base/text/owned_text.h"
 #include "trace/event_sums.h"
 
 #include <stdbool.h>
@@ -26,6 +27,11 @@ uint32_t series_list_find(struct series_list *list, const struct series *series)
                                                 .device = series->device,
                                                 .number = series->number};
     return list->count++;
+}
+
+const char *trace_file_name(const struct trace *trace)
+{
+    return trace->name ? trace->name : path_name(trace_text(trace, trace->path));
 }
 
 void series_add(struct series *series, const struct series_sample *sample)

@@ -218,7 +218,11 @@ struct trace {
     struct run_facts facts;
     struct read_account read; /* what was read, and what was not */
     uint32_t path;            /* the file's name as the user gave it, in strings */
+    const char *name;         /* what tells it from other files read with it; NULL: its own name */
 };
+
+/* The end of its path that it is called by, beside others. */
+const char *trace_file_name(const struct trace *trace);
 
 /* Events of trace->host that were recorded: copies of captured ones (trace->graphs) stand behind.
  */

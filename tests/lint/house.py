@@ -44,7 +44,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "comment lines in .c, %": (8, 8),
     ".c files in src": (571, 400),
     "lines of .c in src": (149338, 82000),
-    "lines of .c and .h in src": (171731, 96000),
+    "lines of .c and .h in src": (171822, 96000),
     "places that decode a summary of a rank": (1, 1),
     "lines of the longest class in Python": (250, 250),
     "web: lines > 100 columns": (0, 0),

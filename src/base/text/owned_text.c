@@ -5,7 +5,9 @@
 #include "base/core/out_of_memory.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* vasprintf fails for want of memory alone here: the formats are ours. */
@@ -48,4 +50,59 @@ const char *path_name(const char *path)
     const char *slash = strrchr(path, '/');
 
     return slash ? slash + 1 : path;
+}
+
+struct named_path {
+    const char *path;
+    const char *name;
+    size_t place;
+};
+
+static int compare_named_paths(const void *a, const void *b)
+{
+    const struct named_path *first = a;
+    const struct named_path *second = b;
+
+    return strcmp(first->name, second->name);
+}
+
+/* One part more of the path; false where there is none. */
+static bool lengthen_name(struct named_path *named)
+{
+    const char *name = named->name;
+
+    while (name > named->path && name[-1] == '/')
+        name--;
+    while (name > named->path && name[-1] != '/')
+        name--;
+    if (name == named->name)
+        return false;
+    named->name = name;
+    return true;
+}
+
+/* Names that are alike get one part more, until none are: as many rounds as the deepest path has
+ * folders, each of which sorts. */
+void path_names_apart(const char **names, const char *const *paths, size_t count)
+{
+    struct named_path *list = require_memory(calloc(count + 1, sizeof *list));
+    bool is_longer = count > 1;
+
+    for (size_t i = 0; i < count; i++)
+        list[i] = (struct named_path){.path = paths[i], .name = path_name(paths[i]), .place = i};
+    while (is_longer) {
+        size_t end;
+
+        is_longer = false;
+        qsort(list, count, sizeof *list, compare_named_paths);
+        for (size_t i = 0; i < count; i = end) {
+            for (end = i + 1; end < count && strcmp(list[i].name, list[end].name) == 0; end++)
+                is_longer |= lengthen_name(&list[end]);
+            if (end > i + 1)
+                is_longer |= lengthen_name(&list[i]);
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        names[list[i].place] = list[i].name;
+    free(list);
 }

@@ -5,6 +5,8 @@
 
 #include "base/core/attributes.h"
 
+#include <stddef.h>
+
 /* As asprintf. */
 MUST_USE PRINTF_LIKE(1, 2) char *text_format(const char *format, ...);
 
@@ -18,5 +20,9 @@ MUST_USE char *path_folder(const char *path);
 
 /* Its last part, within it: the name of the file. */
 const char *path_name(const char *path);
+
+/* names[count]: of each path as much of its end, in whole parts and within it, as tells it from the
+ * others; the same path given twice has no such end and stands as it is. */
+void path_names_apart(const char **names, const char *const *paths, size_t count);
 
 #endif

@@ -136,7 +136,7 @@ static void fill_job(struct screen_builder *builder)
     const char *loss = screen_job_largest_loss(builder, job, accounts);
 
     builder->screen->subject = screen_format(
-        builder, "%s%s%s%s%s %s %s steps", screen_file_name(builder->rank->file),
+        builder, "%s%s%s%s%s %s %s steps", screen_rank_file(builder),
         format.unit == UNIT_TEXT ? screen_format(builder, " %s ", builder->dot) : "",
         format.unit == UNIT_TEXT ? format.text : "",
         begins.unit == UNIT_TEXT ? screen_format(builder, " %s from ", builder->dot) : "",
@@ -210,10 +210,9 @@ static void fill_diary(struct screen_builder *builder)
     struct value entries = find_number(diary, "entries");
     struct value lost = find_number(diary, "lost");
 
-    builder->screen->subject =
-        screen_format(builder, "%s %s diary of a job %s %s entries with a date",
-                      screen_file_name(builder->rank->file), builder->dot, builder->dot,
-                      format_count(entries.integer).text);
+    builder->screen->subject = screen_format(
+        builder, "%s %s diary of a job %s %s entries with a date", screen_rank_file(builder),
+        builder->dot, builder->dot, format_count(entries.integer).text);
     screen_add_figure(builder, "", find_number(diary, "restarts"),
                       " with the step it went on from");
     screen_add_figure(builder, "", find_number(diary, "runs"), " with the time a run began");

@@ -86,9 +86,8 @@ static void fill_snapshot(struct screen_builder *builder)
     const struct section *peak = find_section(builder->rank, "snapshot_peak");
     const struct table *places = find_table(peak, "by_place");
 
-    builder->screen->subject =
-        screen_format(builder, "%s %s %s", screen_file_name(builder->rank->file), builder->dot,
-                      builder->rank->label);
+    builder->screen->subject = screen_format(builder, "%s %s %s", screen_rank_file(builder),
+                                             builder->dot, builder->rank->label);
     screen_add_figure(builder, "peak ", find_number(peak, "peak_bytes"), " allocated");
     screen_add_figure(builder, "", find_number(peak, "reserved_at_peak"), " reserved then");
     screen_add_figure(builder, "", find_number(peak, "peak_time"), " after the start");
@@ -145,7 +144,7 @@ static void fill_step_memory(struct screen_builder *builder)
     struct value step = find_number(memory, "peak_step");
 
     builder->screen->subject = screen_format(builder, "%s %s memory of the steps",
-                                             screen_file_name(builder->rank->file), builder->dot);
+                                             screen_rank_file(builder), builder->dot);
     screen_add_figure(builder, "peak ", metric_number(builder->rank, METRIC_MEMORY_PEAK),
                       " allocated");
     screen_add_figure(builder, "", metric_number(builder->rank, METRIC_MEMORY_RESERVED_PEAK),

@@ -52,7 +52,7 @@ static void fill_model(struct screen_builder *builder)
     struct value mfu = find_number(run, "mfu");
 
     builder->screen->subject =
-        screen_format(builder, "%s%s%s", screen_file_name(builder->rank->file),
+        screen_format(builder, "%s%s%s", screen_rank_file(builder),
                       type.unit == UNIT_TEXT ? screen_format(builder, " %s ", builder->dot) : "",
                       type.unit == UNIT_TEXT ? type.text : "");
     screen_add_figure(builder, "", parameters, " parameters");
@@ -159,8 +159,8 @@ static void fill_serving(struct screen_builder *builder)
 
     builder->screen->subject =
         screen_format(builder, "%s %s %s %s %s of %lld request%s of %lld token%s",
-                      screen_file_name(builder->rank->file), builder->dot, type.text, builder->dot,
-                      phase.text, (long long)requests.integer, requests.integer == 1 ? "" : "s",
+                      screen_rank_file(builder), builder->dot, type.text, builder->dot, phase.text,
+                      (long long)requests.integer, requests.integer == 1 ? "" : "s",
                       (long long)context.integer, context.integer == 1 ? "" : "s");
     screen_add_figure(builder, "", find_number(step, "flops"), "");
     screen_add_figure(builder, "reads ", find_number(step, "bytes"), "");

@@ -149,7 +149,7 @@ static void fill_module_cost(struct screen_builder *builder)
     bool by_time = false;
 
     builder->screen->subject = screen_format(builder, "%s %s FLOPs and time by module",
-                                             screen_file_name(builder->rank->file), builder->dot);
+                                             screen_rank_file(builder), builder->dot);
     screen_add_figure(builder, "", find_number(section, "parameters"), " parameters");
     screen_add_figure(builder, bound_phase(section, "forward "),
                       find_number(section, "forward_flops"), "");

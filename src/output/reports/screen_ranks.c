@@ -232,9 +232,9 @@ static void fill_pipeline(struct screen_builder *builder)
 
     builder->screen->subject = screen_format(
         builder, "%s %s %" PRId64 " data-parallel ranks x %" PRId64 " stages %s %" PRId64 " steps",
-        screen_file_name(builder->rank->file), builder->dot,
-        find_number(pipeline, "data_ranks").integer, find_number(pipeline, "stages").integer,
-        builder->dot, find_number(pipeline, "steps").integer);
+        screen_rank_file(builder), builder->dot, find_number(pipeline, "data_ranks").integer,
+        find_number(pipeline, "stages").integer, builder->dot,
+        find_number(pipeline, "steps").integer);
     screen_add_figure(builder, "step ", step, " mean");
     screen_add_figure(builder, "bubble ", find_number(pipeline, "bubble"), "");
     screen_add_figure(builder, "", find_number(pipeline, "ideal_bubble"), " by the schedule");

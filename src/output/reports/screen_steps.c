@@ -2,6 +2,7 @@
 #include "output/reports/screen_steps.h"
 
 #include "base/text/format.h"
+#include "base/text/owned_text.h"
 #include "base/text/prefix.h"
 #include "output/reports/screen_text.h"
 #include "output/results/device_words.h"
@@ -11,13 +12,18 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *screen_file_name(const char *path)
+const char *screen_file_name(const char *name)
 {
-    const char *slash = strrchr(path, '/');
+    return strcmp(name, "-") == 0 ? "standard input" : name;
+}
 
-    if (strcmp(path, "-") == 0)
-        return "standard input";
-    return slash && slash[1] ? slash + 1 : path;
+const char *screen_rank_file(const struct screen_builder *builder)
+{
+    const char *path = builder->rank->file;
+
+    if (builder->rank->name)
+        return screen_file_name(builder->rank->name);
+    return *path_name(path) ? screen_file_name(path_name(path)) : path;
 }
 
 /* A trace with device work and without the device's name still ran on a GPU. */

@@ -4,8 +4,11 @@
 
 #include "output/reports/first_screen.h"
 
-/* The name behind the last slash; of standard input these words. */
-const char *screen_file_name(const char *path);
+/* The same, but "standard input" of it. */
+const char *screen_file_name(const char *name);
+
+/* What the rank's file is called: without the folders that it shares with others. */
+const char *screen_rank_file(const struct screen_builder *builder);
 
 /* The name of the device that the rank's sections are of; NULL where it ran on none. */
 const char *screen_device(struct screen_builder *builder);

@@ -125,7 +125,7 @@ static void fill_trace(struct screen_builder *builder)
     const char *verdict;
 
     builder->screen->subject =
-        screen_format(builder, "%s %s %s%s", screen_file_name(builder->rank->file), builder->dot,
+        screen_format(builder, "%s %s %s%s", screen_rank_file(builder), builder->dot,
                       device ? device : "CPU", screen_steps(builder, numbers));
     add_figures(builder);
     fill_chart(builder);

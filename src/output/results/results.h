@@ -110,8 +110,9 @@ struct section {
 struct rank_results {
     const char *label; /* "rank 3", or the file's name where the rank is not known */
     const char *file;
-    int64_t rank;                 /* -1: not known */
-    const char *headline;         /* NULL, or one sentence: what the report comes to */
+    const char *name;     /* the end of `file` that tells it from the others; NULL: last part */
+    int64_t rank;         /* -1: not known */
+    const char *headline; /* NULL, or one sentence: what the report comes to */
     bool is_largest_loss_unknown; /* the headline says why it can't be told what costs most */
     uint32_t speakers;            /* whose words its texts are: device_words.h */
     struct section **sections;    /* in the order of sections/list.def */

@@ -328,6 +328,7 @@ static void code_rank(struct coder *coder, struct rank_results *rank)
 
     code_text(coder, &rank->label);
     code_text(coder, &rank->file);
+    code_text(coder, &rank->name);
     CODE(coder, rank->rank);
     code_text(coder, &rank->headline);
     code_flag(coder, &rank->is_largest_loss_unknown);

@@ -223,13 +223,16 @@ static void tell_of_lone_ranks(struct results *results)
 /* ---- ranks overview -------------------------------------------------------------------------- */
 
 /* A trace that does not tell its rank is known by its file. */
-const char *rank_label(struct results *results, const struct trace *trace)
+struct rank_results *results_add_trace(struct results *results, const struct trace *trace)
 {
-    const char *path = trace_text(trace, trace->path);
+    const char *path = results_text(results, trace_text(trace, trace->path));
+    const char *name = results_text(results, trace_file_name(trace));
+    int64_t rank = trace->facts.rank;
+    struct rank_results *added = results_add_rank(
+        results, rank < 0 ? name : results_format(results, "rank %" PRId64, rank), path, rank);
 
-    if (trace->facts.rank >= 0)
-        return results_format(results, "rank %" PRId64, trace->facts.rank);
-    return results_text(results, path_name(path));
+    added->name = name;
+    return added;
 }
 
 /* ---- numbers -------------------------------------------------------------------------------- */

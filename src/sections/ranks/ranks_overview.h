@@ -14,7 +14,7 @@
 struct section *compare_ranks(struct results *results, const struct all_ranks *run, uint32_t top,
                               const struct ranks_changes *changes);
 
-/* "rank 3", or the file's name without its folder where the rank is not known. */
-const char *rank_label(struct results *results, const struct trace *trace);
+/* Labeled "rank 3", or with the file's name where the rank is not known. */
+struct rank_results *results_add_trace(struct results *results, const struct trace *trace);
 
 #endif

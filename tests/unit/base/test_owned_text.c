@@ -44,12 +44,40 @@ static void paths_are_joined_by_one_slash(void **state)
     }
 }
 
+static void paths_have_names_that_tell_them_apart(void **state)
+{
+    static const struct {
+        const char *paths[4], *names[4];
+    } known[] = {
+        {{"run/a.json", "run/b.json"}, {"a.json", "b.json"}},
+        {{"a/r.json", "b/r.json", "b/s.json"}, {"a/r.json", "b/r.json", "s.json"}},
+        {{"/x/1/h/r", "/x/2/h/r", "/y/r"}, {"1/h/r", "2/h/r", "y/r"}},
+        {{"/a/r", "r", "b/a/r"}, {"/a/r", "r", "b/a/r"}},
+        {{"a//r", "b//r"}, {"a//r", "b//r"}},
+        {{"a/r", "a/r", "c/r", "c/s"}, {"a/r", "a/r", "c/r", "s"}},
+        {{"-", "", "/"}, {"-", "", "/"}},
+        {{"x/a/r"}, {"r"}},
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const char *names[4] = {0};
+        size_t count = 0;
+
+        while (count < 4 && known[i].paths[count])
+            count++;
+        path_names_apart(names, known[i].paths, count);
+        for (size_t k = 0; k < count; k++)
+            assert_string_equal(names[k], known[i].names[k]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_prints_what_printf_prints),
         cmocka_unit_test(a_copy_is_its_own),
         cmocka_unit_test(paths_are_joined_by_one_slash),
+        cmocka_unit_test(paths_have_names_that_tell_them_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
