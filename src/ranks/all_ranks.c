@@ -4,6 +4,7 @@
 #include "base/core/invariant.h"
 #include "base/core/search.h"
 #include "ranks/call_join.h"
+#include "ranks/one_run.h"
 #include "ranks/rank_digest.h"
 
 #include <inttypes.h>
@@ -338,8 +339,8 @@ enum { MISSING_MAX = 64 };
 /* ---- which ranks ---------------------------------------------------------------------------- */
 
 /* Takes the set's digests; of several of one rank the first counts. The set is sorted by rank,
- * so summaries of one rank follow each other. The first is kept: sorting by bytes makes that the
- * same one on every machine and in every order of files. */
+ * so summaries of one rank follow each other. The first window is kept, or else the first: sorting
+ * by bytes makes that the same one on every machine and in every order of files. */
 static void collect_digests(struct all_ranks *run, struct digest_set *set)
 {
     struct rank_digest *all = require_memory(calloc(set->count + 1, sizeof *all));
@@ -350,16 +351,20 @@ static void collect_digests(struct all_ranks *run, struct digest_set *set)
     run->digest_list = require_memory(calloc(set->count + 1, sizeof(struct rank_digest *)));
     run->doubles = require_memory(calloc(set->count + 1, sizeof(struct rank_digest *)));
     for (size_t i = 0; i < set->count; i++) {
-        const struct rank_digest *last = run->count ? run->digest_list[run->count - 1] : NULL;
+        const struct rank_digest **last = run->count ? &run->digest_list[run->count - 1] : NULL;
         struct rank_digest *digest = &all[decoded];
 
         if (!digest_set_take(digest, set, &set->records[i]))
             continue;
         decoded++;
-        if (last && last->rank >= 0 && last->rank == digest->rank)
-            run->doubles[run->double_count++] = digest;
-        else
+        if (!last || (*last)->rank < 0 || (*last)->rank != digest->rank) {
             run->digest_list[run->count++] = digest;
+        } else if (is_later_window(digest, *last)) {
+            run->doubles[run->double_count++] = *last;
+            *last = digest;
+        } else {
+            run->doubles[run->double_count++] = digest;
+        }
     }
 }
 
@@ -413,170 +418,6 @@ static void place_ranks(struct all_ranks *run)
         (void)rank_layout_place(&run->layout, digest->rank, rank->coordinates);
         rank->steps = require_memory(calloc((size_t)digest->step_count + 1, sizeof *rank->steps));
     }
-}
-
-/* ---- whether they are of one run ------------------------------------------------------------ */
-
-/* Ranks of one run are profiled at the same time, by clocks that are not further apart. */
-static const int64_t together_ns = INT64_C(60) * 1000 * 1000 * 1000;
-/* Times since 1970 are later (2001), times since a start are not. */
-static const int64_t dated_ns = INT64_C(1000) * 1000 * 1000 * 1000 * 1000 * 1000;
-
-/* Whether a minute or more lies between two ranks, by what their dates say. One range per rank:
- * if some rank began more than a minute after another had ended, they did not train together.
- * Clocks of one cluster are synchronized to seconds; traces of one run overlap. */
-static bool ranks_are_apart(const struct all_ranks *run)
-{
-    int64_t last_start_ns = INT64_MIN, first_end_ns = INT64_MAX;
-
-    for (uint32_t i = 0; i < run->count; i++) {
-        const struct rank_digest *digest = run->digest_list[i];
-        int64_t start_ns = digest->step_count ? digest->steps[0].start_ns : 0;
-
-        if (start_ns < dated_ns)
-            continue;
-        if (start_ns > last_start_ns)
-            last_start_ns = start_ns;
-        if (digest->steps[digest->step_count - 1].end_ns < first_end_ns)
-            first_end_ns = digest->steps[digest->step_count - 1].end_ns;
-    }
-    return last_start_ns > first_end_ns && last_start_ns - first_end_ns > together_ns;
-}
-
-static bool have_several_worlds(const struct all_ranks *run)
-{
-    int64_t world_size = -1;
-
-    for (uint32_t i = 0; i < run->count; i++) {
-        int64_t here = run->digest_list[i]->world_size;
-
-        if (here >= 0 && world_size >= 0 && here != world_size)
-            return true;
-        if (here >= 0)
-            world_size = here;
-    }
-    return false;
-}
-
-/* Whether all ranks without a number take part in a collective with another rank. */
-static bool are_numbered_or_joined(const struct all_ranks *run)
-{
-    for (uint32_t i = 0; i < run->count; i++) {
-        bool is_joined = run->digest_list[i]->rank >= 0;
-
-        for (uint32_t k = 0; k < run->digest_list[i]->call_count && !is_joined; k++)
-            is_joined = run->joins.join_of[i][k] != NO_JOIN;
-        if (!is_joined)
-            return false;
-    }
-    return true;
-}
-
-/* Ranks of one database of Nsight Systems were recorded by one session. */
-static bool are_of_one_session(const struct all_ranks *run)
-{
-    const char *ending = strrchr(run->digest_list[0]->file, '.');
-
-    for (uint32_t i = 1; i < run->count; i++)
-        if (strcmp(run->digest_list[i]->file, run->digest_list[0]->file) != 0)
-            return false;
-    return ending && (strcmp(ending, ".sqlite") == 0 || strcmp(ending, ".nsys-rep") == 0);
-}
-
-/* Calls of several ranks that are one collective move as much on each of them. */
-struct joined_sizes {
-    uint32_t joined; /* collectives of two ranks or more */
-    uint32_t equal;  /* of those that tell how much they move, and that it is as much on each */
-    uint32_t unequal;
-};
-
-/* Members of all-to-all calls may move as much as they like. */
-static void compare_call_sizes(struct joined_sizes *sizes, const struct all_ranks *run,
-                               const struct joined_call *join)
-{
-    const struct join_member *members = &run->joins.members[join->first];
-    const struct digest_call *first = &run->digest_list[members[0].rank]->calls[members[0].call];
-    bool is_equal = true;
-
-    sizes->joined++;
-    if (!ends_together((enum collective_kind)first->kind) || first->kind == COLLECTIVE_ALL_TO_ALL ||
-        first->kind == COLLECTIVE_BARRIER)
-        return;
-    for (uint32_t i = 0; i < join->count; i++) {
-        const struct digest_call *call = &run->digest_list[members[i].rank]->calls[members[i].call];
-
-        if (call->bytes < 0 || first->bytes < 0)
-            return;
-        is_equal = is_equal && call->kind == first->kind && call->bytes == first->bytes;
-    }
-    sizes->equal += is_equal;
-    sizes->unequal += !is_equal;
-}
-
-/* Each rank of a world is here and calls others, and still none is called. */
-static bool all_call_others(const struct all_ranks *run)
-{
-    for (uint32_t i = 0; i < run->count; i++) {
-        const struct rank_digest *digest = run->digest_list[i];
-        uint32_t call = 0;
-
-        while (call < digest->call_count && digest->groups[digest->calls[call].group].size <= 1)
-            call++;
-        if (call == digest->call_count)
-            return false;
-    }
-    return run->world_size == (int64_t)run->count;
-}
-
-static bool have_several_devices(const struct all_ranks *run)
-{
-    const char *name = "";
-
-    for (uint32_t i = 0; i < run->count; i++) {
-        const char *here = run->digest_list[i]->device_name;
-
-        if (*here && *name && strcmp(here, name) != 0)
-            return true;
-        name = *here ? here : name;
-    }
-    return false;
-}
-
-/* One collective of equal sizes is enough to believe in one run, since sizes of different runs
- * agree rarely; one unequal size is not enough to doubt, as a trace may be cut. */
-static const char *sign_in_collectives(const struct all_ranks *run)
-{
-    struct joined_sizes sizes = {0};
-
-    for (uint32_t i = 0; i < run->joins.join_count; i++)
-        if (run->joins.joins[i].count >= 2)
-            compare_call_sizes(&sizes, run, &run->joins.joins[i]);
-    if (sizes.unequal > 0 && sizes.equal == 0)
-        return "their collectives move different amounts";
-    if (sizes.joined == 0 && all_call_others(run))
-        return "no collective of one is one of another";
-    if (sizes.joined == 0 && have_several_devices(run))
-        return "they ran on different devices, and no collective joins them";
-    return NULL;
-}
-
-/* Why the ranks, whose calls are joined, are not of one run; NULL: nothing is against it, or the
- * user gave a layout. */
-static const char *sign_of_other_runs(const struct all_ranks *run)
-{
-    if (run->count + run->double_count < 2 || run->layout.is_given)
-        return NULL;
-    if (run->count == 1)
-        return "all say that they are of the same rank";
-    if (are_of_one_session(run))
-        return NULL;
-    if (have_several_worlds(run))
-        return "they tell of runs of different sizes";
-    if (ranks_are_apart(run))
-        return "more than a minute lies between them";
-    if (!are_numbered_or_joined(run))
-        return "nothing says which ranks they are, and no collective joins them";
-    return sign_in_collectives(run);
 }
 
 /* ---- what they waited for ------------------------------------------------------------------- */
@@ -646,6 +487,26 @@ static void split_rank(struct all_ranks *run, uint32_t index)
     }
 }
 
+/* Traces that are not ranks of one run stand side by side, all of them: none is another's double,
+ * and no call of one is one of another. */
+static void list_all_alone(struct all_ranks *run)
+{
+    for (uint32_t i = 0; i < run->count; i++)
+        free(run->ranks[i].steps);
+    free(run->ranks);
+    call_joins_clear(&run->joins);
+    for (uint32_t i = 0; i < run->double_count; i++)
+        run->digest_list[run->count++] = run->doubles[i];
+    run->missing_in_all = run->missing_count = run->double_count = 0;
+    run->are_windows = are_windows_of_one(run->digest_list, run->count);
+    place_ranks(run);
+    join_calls(&run->joins, run->digest_list, run->count);
+    run->joins.join_count = 0;
+    for (uint32_t i = 0; i < run->count; i++)
+        for (uint32_t k = 0; k < run->digest_list[i]->call_count; k++)
+            run->joins.join_of[i][k] = NO_JOIN;
+}
+
 /* The order matters: which ranks there are, then which calls of them are one, which both the
  * test for other runs and the clocks need; waits come last, as they compare durations only and
  * need no clocks. */
@@ -659,9 +520,11 @@ void all_ranks_init(struct all_ranks *run, struct digest_set *set, const struct 
     all_ranks_find_missing(run);
     place_ranks(run);
     join_calls(&run->joins, run->digest_list, run->count);
-    run->other_runs = sign_of_other_runs(run);
+    if (run->count + run->double_count > 1 && !run->layout.is_given)
+        run->other_runs = sign_of_other_runs(
+            &(struct run_question){run->digest_list, run->count, &run->joins, run->world_size});
     if (run->other_runs)
-        run->missing_in_all = run->missing_count = 0;
+        list_all_alone(run);
     align_clocks(&run->clocks, run->digest_list, &run->joins);
     for (uint32_t i = 0; i < run->count; i++)
         split_rank(run, i);

@@ -55,6 +55,7 @@ struct all_ranks {
     uint32_t double_count;
     struct call_joins joins;
     const char *other_runs; /* why these are not ranks of one run; NULL: nothing is against it */
+    bool are_windows;       /* but what one process did at several times, by time */
     struct rank_clocks clocks;
 };
 

@@ -187,6 +187,13 @@ static void put_chains(struct bytes *writer, const struct encoding *encoding)
     }
 }
 
+static void put_process(struct bytes *writer, const struct encoding *encoding)
+{
+    const char *process = encoding->digest->process;
+
+    bytes_add(writer, process, process ? strlen(process) : 0);
+}
+
 /* A part is written to a buffer of its own first, as its length stands before it. Empty parts
  * beyond those that every version needs are left out. */
 void digest_encode(struct bytes *writer, const struct rank_digest *digest,
@@ -196,9 +203,10 @@ void digest_encode(struct bytes *writer, const struct rank_digest *digest,
         enum digest_part part;
         void (*put)(struct bytes *writer, const struct encoding *encoding);
     } parts[] = {
-        {PART_FACTS, put_facts},   {PART_NAMES, put_names},         {PART_STEPS, put_steps},
-        {PART_GROUPS, put_groups}, {PART_CALLS, put_calls},         {PART_EXPOSED, put_exposed},
-        {PART_TOKENS, put_tokens}, {PART_EXCHANGES, put_exchanges}, {PART_CHAINS, put_chains},
+        {PART_FACTS, put_facts},     {PART_NAMES, put_names},         {PART_STEPS, put_steps},
+        {PART_GROUPS, put_groups},   {PART_CALLS, put_calls},         {PART_EXPOSED, put_exposed},
+        {PART_TOKENS, put_tokens},   {PART_EXCHANGES, put_exchanges}, {PART_CHAINS, put_chains},
+        {PART_PROCESS, put_process},
     };
     const struct encoding encoding = {.digest = digest, .texts = texts};
 
@@ -286,6 +294,7 @@ static void decode_facts(struct decoding *decoding, struct digest_reader *reader
     digest->file = digest_take_text(reader, &digest->arena);
     digest->hostname = read_shared_text(decoding, reader);
     digest->device_name = read_shared_text(decoding, reader);
+    digest->process = "";
     digest->link_bytes_per_second = read_within(reader, 0, size_limit);
     digest->memory_bytes = read_within(reader, -1, size_limit);
     digest->peak_allocated_bytes = read_within(reader, -1, size_limit);
@@ -559,6 +568,12 @@ static void decode_chains(struct decoding *decoding, struct digest_reader *reade
     digest->chain_count = count;
 }
 
+static void decode_process(struct decoding *decoding, struct digest_reader *reader)
+{
+    decoding->digest->process = arena_copy_text(&decoding->digest->arena, (const char *)reader->at,
+                                                (size_t)(reader->end - reader->at));
+}
+
 /* A part with a number that is not known here is of a newer writer, and passed over. */
 static void decode_part(struct decoding *decoding, uint64_t part, struct digest_reader *reader)
 {
@@ -567,7 +582,7 @@ static void decode_part(struct decoding *decoding, uint64_t part, struct digest_
         [PART_STEPS] = decode_steps,   [PART_GROUPS] = decode_groups,
         [PART_CALLS] = decode_calls,   [PART_EXPOSED] = decode_exposed,
         [PART_TOKENS] = decode_tokens, [PART_EXCHANGES] = decode_exchanges,
-        [PART_CHAINS] = decode_chains,
+        [PART_CHAINS] = decode_chains, [PART_PROCESS] = decode_process,
     };
 
     if (part > 0 && part < sizeof collect / sizeof *collect)

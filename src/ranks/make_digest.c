@@ -181,7 +181,19 @@ static int64_t base_of(const struct trace *trace, const struct ledger *ledger)
                : 0;
 }
 
-/* The file's name without its folder: folders are of the machine that recorded. */
+/* The id of the process whose threads recorded most. */
+static const char *busiest_process(const struct trace *trace)
+{
+    const struct track *busiest = NULL;
+
+    for (uint32_t i = 0; i < trace->track_count; i++)
+        if (!trace->tracks[i].is_device && !trace->tracks[i].is_captured &&
+            (!busiest || trace->tracks[i].event_count > busiest->event_count))
+            busiest = &trace->tracks[i];
+    return busiest ? trace_text(trace, busiest->process) : "";
+}
+
+/* Folders are of the machine that recorded: the file's name has those that it needs. */
 static void collect_facts(struct digest_maker *maker, const struct efficiency *efficiency)
 {
     struct rank_digest *digest = maker->digest;
@@ -197,6 +209,7 @@ static void collect_facts(struct digest_maker *maker, const struct efficiency *e
     digest->file = digest_keep_text(digest, trace_file_name(trace));
     digest->hostname = digest_keep_text(digest, trace_text(trace, trace->facts.hostname));
     digest->device_name = digest_keep_text(digest, peaks->name ? peaks->name : "");
+    digest->process = digest_keep_text(digest, busiest_process(trace));
     /* Of the table, as no trace tells it; 0 where the device is not known. */
     digest->link_bytes_per_second =
         peaks->device ? (int64_t)peaks->device->link_bytes_per_second : 0;

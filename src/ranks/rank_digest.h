@@ -124,6 +124,7 @@ struct rank_digest {
     const char *file; /* its name, without folders but for those that tell it from others */
     const char *hostname;
     const char *device_name;
+    const char *process;           /* its id, as the trace has it; NULL or "": not known */
     int64_t link_bytes_per_second; /* of the device's links, one direction; 0: not known */
     int64_t memory_bytes;          /* of the device; -1: not known */
     int64_t peak_allocated_bytes;  /* -1: not recorded */
@@ -174,6 +175,7 @@ enum digest_part {
     PART_TOKENS,
     PART_EXCHANGES,
     PART_CHAINS,
+    PART_PROCESS,
 };
 
 /* What is told by its place in a list here may stand elsewhere in another version's. */

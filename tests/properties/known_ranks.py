@@ -24,7 +24,7 @@ sys.path[:0] = [str(HERE.parent / "generate")]
 
 from many_ranks import Run, settings_of, write_run  # noqa: E402
 from one_clock import check_one_clock  # noqa: E402
-from other_runs import check_other_runs  # noqa: E402
+from other_runs import check_other_runs, check_windows  # noqa: E402
 from straggler_pages import check_pages  # noqa: E402
 from random_cases import run_seeds  # noqa: E402
 
@@ -212,6 +212,8 @@ def check_all(program: Path, seed: int, folder: Path) -> None:
     check(program, seed, folder)
     check_pages(program, seed)
     check_other_runs(program, seed)
+    if seed <= 12:
+        check_windows(program, seed)
     check_one_clock(program, seed)
 
 

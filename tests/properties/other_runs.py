@@ -107,3 +107,43 @@ def check_other_runs(program: Path, seed: int) -> None:
         for text in ("missing", "straggler", "exposed communication", "of 8"):
             if text in screen:
                 raise AssertionError(f"{change.__name__}: {text!r} in {screen}")
+
+
+def later_window(trace: Trace, ns: int, steps: int) -> Trace:
+    """What the same process did `ns` later, `steps` further on."""
+    later: Trace = json.loads(json.dumps(trace))
+    later["baseTimeNanoseconds"] += ns
+    for event in later["traceEvents"]:
+        name, _, number = event.get("name", "").partition("#")
+        if name == "ProfilerStep":
+            event["name"] = f"ProfilerStep#{int(number) + steps}"
+    return later
+
+
+def check_windows(program: Path, seed: int) -> None:
+    """A profiler that recorded several times: its windows are told as such, and of each rank the first is compared."""
+    rng = random.Random(seed)
+    steps, windows = rng.randint(1, 3), rng.randint(2, 4)
+    ranks = 1 + seed % 2
+    apart_ns = rng.choice([1, 10, 50]) * 1_000_000_000
+    with tempfile.TemporaryDirectory(prefix="flopledger-windows-") as name:
+        folder = Path(name) / "traces"
+        write_run(folder, Run(settings_of("dp=2", seed=seed, steps=steps)), set())
+        for rank, path in enumerate(sorted(folder.iterdir())):
+            trace = json.loads(path.read_text())
+            path.unlink()
+            for window in range(windows if rank < ranks else 0):
+                later = later_window(trace, window * apart_ns, window * (steps + 20))
+                named = folder / f"host_{rank}.{rng.randint(10**8, 10**9)}.pt.trace.json"
+                named.write_text(json.dumps(later))
+        screen = screen_of(program, folder)
+        expected = (
+            [f"{windows} windows of one process, recorded one after another.", "after the first"]
+            if ranks == 1
+            else [f"{windows * 2 - 2} later one", "2 ranks"]
+        )
+        for text in expected:
+            if text not in screen:
+                raise AssertionError(f"{windows} windows of {ranks} ranks: no {text!r} in {screen}")
+        if "not ranks of one run" in screen or "more than once" in screen:
+            raise AssertionError(f"windows are taken for other runs: {screen}")

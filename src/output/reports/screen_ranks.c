@@ -110,14 +110,16 @@ static void add_trace(struct screen_builder *builder, const struct table *traces
 {
     struct value file = find_cell_at(traces, row, "file");
     struct value step = find_cell_at(traces, row, "step_time_mean");
-    struct value device = find_cell_at(traces, row, "device");
+    struct value window = find_cell_at(traces, row, "window");
+    struct value more = window.unit == UNIT_TEXT ? window : find_cell_at(traces, row, "device");
+    bool has_more = more.unit == UNIT_TEXT && *more.text;
 
     if (file.unit == UNIT_TEXT && step.unit == UNIT_TIME_NS)
         screen_add_answer(builder,
-                          screen_format(builder, "%s: %s a step or window%s%s",
-                                        screen_file_name(file.text), screen_value(builder, &step),
-                                        device.unit == UNIT_TEXT ? ", " : "",
-                                        device.unit == UNIT_TEXT ? device.text : ""));
+                          screen_format(builder, "%s: %s a step%s%s%s", screen_file_name(file.text),
+                                        screen_value(builder, &step),
+                                        window.unit == UNIT_TEXT ? "" : " or window",
+                                        has_more ? ", " : "", has_more ? more.text : ""));
 }
 
 /* One line each; the last place says how many more there are. */

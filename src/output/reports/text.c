@@ -533,6 +533,8 @@ static void write_why_this_one(struct page *page, const struct results *results,
     else if (awaited)
         (void)snprintf(text, sizeof text,
                        "This one in full, which waits for %s: --rank N shows that one.", awaited);
+    else if (rank->rank < 0)
+        (void)snprintf(text, sizeof text, "This one in full: report another one alone to see it.");
     else
         (void)snprintf(text, sizeof text, "This one in full: --rank N chooses another.");
     write_prose(page, "", 0, text, QUIET);

@@ -2,11 +2,13 @@
  * digests of the ranks, not their traces. */
 #include "sections/ranks/ranks_overview.h"
 
+#include "base/core/search.h"
 #include "base/text/format.h"
 #include "base/text/owned_text.h"
 #include "output/results/device_words.h"
 #include "output/results/results.h"
 #include "ranks/all_ranks.h"
+#include "ranks/one_run.h"
 #include "ranks/rank_clocks.h"
 #include "sections/ranks/ranks_tables.h"
 #include "sections/tally.h"
@@ -522,6 +524,33 @@ static void ranks_overview_find_slowest(struct results *results, struct section 
                          .estimate = estimate});
 }
 
+static bool is_window_of_a_rank(const struct all_ranks *run, const struct rank_digest *digest)
+{
+    uint32_t at = LOWER_BOUND(i, 0, run->count, run->digest_list[i]->rank < digest->rank);
+
+    return at < run->count && is_later_window(run->digest_list[at], digest);
+}
+
+/* The profilers of the ranks recorded several times: the first windows are those compared. */
+static void find_later_windows(struct results *results, struct section *section,
+                               const struct all_ranks *run)
+{
+    const char *first = NULL;
+    uint32_t windows = 0;
+
+    for (uint32_t i = 0; i < run->double_count; i++)
+        if (is_window_of_a_rank(run, run->doubles[i]) && windows++ == 0)
+            first = run->doubles[i]->file;
+    if (first)
+        section_add_warning(
+            results, section,
+            results_format(results,
+                           "the first window of each rank is compared; %u later one%s, '%s' among "
+                           "them, left out",
+                           windows, windows == 1 ? " is" : "s are", first),
+            "their profilers recorded several times", "give the traces of one window");
+}
+
 /* What a missing rank was waited for counts as transfer, so that the waiting shown is a lower
  * bound. */
 static void find_absent(struct results *results, struct section *section,
@@ -536,40 +565,55 @@ static void find_absent(struct results *results, struct section *section,
             "is printed",
             "give their traces or digests too");
     for (uint32_t i = 0; i < run->double_count; i++)
-        section_add_warning(
-            results, section,
-            results_format(results, "rank %" PRId64 " is here more than once: '%s' is left out",
-                           run->doubles[i]->rank, run->doubles[i]->file),
-            NULL, "give one trace of each rank");
+        if (!is_window_of_a_rank(run, run->doubles[i]))
+            section_add_warning(
+                results, section,
+                results_format(results, "rank %" PRId64 " is here more than once: '%s' is left out",
+                               run->doubles[i]->rank, run->doubles[i]->file),
+                NULL, "give one trace of each rank");
+    find_later_windows(results, section, run);
 }
 
-/* Traces that are not ranks of one run stand side by side, and nothing is said of them together. */
-static struct section *list_runs(struct results *results, const struct all_ranks *run, uint32_t top)
+/* What one process did at several times. */
+static void tell_windows(struct results *results, struct section *section,
+                         const struct all_ranks *run)
 {
-    struct section *section = section_new(results, "overview", "Several traces",
-                                          "Shares are of each trace's own step time.");
-    struct ranks_spread none = {
-        .slowest = SIZE_MAX, .least_waiting = SIZE_MAX, .straggler = SIZE_MAX};
+    section_add_note(results, section, "windows of one process, recorded one after another",
+                     "its profiler recorded several times, and each trace is of one of them",
+                     "'flopledger report FILE' for one window, 'flopledger compare A B' for two");
+    results->headline = results_format(
+        results, "%u windows of one process, recorded one after another.", run->count);
+}
 
-    section_add_value(results, section, "traces", "traces",
-                      value_count(run->count + run->double_count));
-    add_ranks_table(results, section, run, &none, top);
+static void tell_other_runs(struct results *results, struct section *section,
+                            const struct all_ranks *run)
+{
     section_add_warning(
         results, section, results_format(results, "not ranks of one run: %s", run->other_runs),
         "so nothing is said of waiting, missing ranks or stragglers",
         "'flopledger compare A B' for two runs, 'flopledger report FILE' for one trace; for one "
         "run, give the traces of its ranks only, named rank0..., rank1... where they do not say it "
         "themselves");
-    for (uint32_t i = 0; i < run->double_count; i++)
-        section_add_warning(results, section,
-                            results_format(results,
-                                           "rank %" PRId64 " is here more than once: "
-                                           "'%s' is not in the table",
-                                           run->doubles[i]->rank, run->doubles[i]->file),
-                            NULL, NULL);
+    results->headline = results_format(results, "%u traces, not ranks of one run: %s.", run->count,
+                                       run->other_runs);
+}
+
+/* Traces that are not ranks of one run stand side by side, and nothing is said of them together. */
+static struct section *list_runs(struct results *results, const struct all_ranks *run, uint32_t top)
+{
+    struct section *section =
+        section_new(results, "overview", run->are_windows ? "Several windows" : "Several traces",
+                    "Shares are of each trace's own step time.");
+    struct ranks_spread none = {
+        .slowest = SIZE_MAX, .least_waiting = SIZE_MAX, .straggler = SIZE_MAX};
+
+    section_add_value(results, section, "traces", "traces", value_count(run->count));
+    add_ranks_table(results, section, run, &none, top);
+    if (run->are_windows)
+        tell_windows(results, section, run);
+    else
+        tell_other_runs(results, section, run);
     tell_of_lone_ranks(results);
-    results->headline = results_format(results, "%u traces, not ranks of one run: %s.",
-                                       run->count + run->double_count, run->other_runs);
     return section;
 }
 

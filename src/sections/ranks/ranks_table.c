@@ -1,10 +1,12 @@
 /* One row a rank: where its steps went, for whom it waited, and who waited for it. */
 #include "base/core/apportion.h"
 #include "base/core/saturated.h"
+#include "base/text/format.h"
 #include "ledger/step_outliers.h"
 #include "sections/ranks/ranks_tables.h"
 #include "sections/tally.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 /* So many ranks are shown in any case. */
@@ -150,6 +152,25 @@ static struct value if_joined(const struct rank_in_run *rank, struct value value
                : value_not_known("needs the traces of the ranks it talks to");
 }
 
+/* "steps 13 to 15, 25.1 s after the first": of one of several windows of a process. */
+static struct value steps_and_time_of_window(struct results *results, const struct all_ranks *run,
+                                             const struct rank_digest *digest)
+{
+    const struct rank_digest *first = run->digest_list[0];
+    const char *steps = "", *later = "";
+
+    if (!run->are_windows || digest->step_count == 0)
+        return value_none();
+    if (digest->source == WINDOW_PROFILER_STEP)
+        steps = results_format(results, "steps %" PRId64 " to %" PRId64, digest->steps[0].number,
+                               digest->steps[digest->step_count - 1].number);
+    if (digest != first)
+        later = results_format(
+            results, "%s%s after the first", *steps ? ", " : "",
+            format_short_time(digest->steps[0].start_ns - first->steps[0].start_ns).text);
+    return value_text(results_format(results, "%s%s", steps, later));
+}
+
 /* The place in an axis of one rank says nothing. */
 static struct value place_in(const struct all_ranks *run, const struct rank_in_run *rank,
                              enum layout_axis axis)
@@ -204,7 +225,9 @@ static struct value place_in(const struct all_ranks *run, const struct rank_in_r
     COLUMN("pp", "pp", UNIT_COUNT, 4, BAR_NONE, place_in(view->run, rank, AXIS_PIPELINE))          \
     COLUMN("host", "host", UNIT_TEXT, 6, BAR_NONE,                                                 \
            *digest->hostname ? value_text(results_text(view->results, digest->hostname))           \
-                             : value_none())
+                             : value_none())                                                       \
+    COLUMN("window", "window", UNIT_TEXT, 4, BAR_NONE,                                             \
+           steps_and_time_of_window(view->results, view->run, digest))
 
 static void ranks_table_fill_row(struct value *cells, const struct ranks_view *view, size_t index)
 {
