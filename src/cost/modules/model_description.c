@@ -3,6 +3,7 @@
 
 #include "base/core/hash_map.h"
 #include "base/core/invariant.h"
+#include "base/core/percentile.h"
 #include "base/core/string_pool.h"
 #include "base/io/folders.h"
 #include "base/io/whole_file.h"
@@ -265,6 +266,34 @@ static void add_steps(struct model_description *description, const struct json_n
         (void)hash_map_add(&description->step_places, (uint64_t)description->steps[i].number, i);
 }
 
+static bool is_beside_window(const struct model_description *description, int64_t step)
+{
+    for (int64_t at = step - 1; at <= step + 1; at++)
+        if (describe_step(description, at))
+            return true;
+    return false;
+}
+
+/* `durations` are those of step 2 and on. */
+static void set_plain_steps(struct model_description *description, const struct json_node *steps)
+{
+    const struct json_node *durations = json_items_of(steps, "durations_ns");
+    int64_t *plain = NULL;
+    uint32_t count = 0;
+    int64_t step = 2;
+
+    for (const struct json_node *node = durations; node; node = node->next)
+        count++;
+    plain = require_memory(malloc((count + (size_t)1) * sizeof *plain));
+    count = 0;
+    for (const struct json_node *node = durations; node; node = node->next, step++)
+        if (node->is_integer && node->integer > 0 && !is_beside_window(description, step))
+            plain[count++] = node->integer;
+    if (count >= PLAIN_STEPS_MIN)
+        description->plain = (struct plain_steps){percentile_of(plain, count, 50), count};
+    free(plain);
+}
+
 /* A rate of an entry, a whole number; 0 for none. */
 static double rate_of(const struct json_node *entry, const char *key)
 {
@@ -326,6 +355,7 @@ bool model_description_parse(struct model_description *description, const char *
     set_root_parameters(description, models);
     set_architecture(description, models);
     add_steps(description, json_items_of(root, "recorded"));
+    set_plain_steps(description, json_member(root, "steps"));
     hash_map_clear(&sums.seen);
     arena_clear(&arena);
     return true;

@@ -57,7 +57,6 @@ struct described_step {
     const char *recorded_for; /* why its window was recorded: "step 57 took ..."; NULL: asked for */
 };
 
-/* Zeroed is empty. Sizes: -1 where the file does not say. */
 /* What a host's processor can compute at most, as the recorder derived it; NULL: not said. */
 struct described_processor {
     const char *how; /* "derived: 2 cores x 32 FLOPs a cycle x 2.60 GHz" */
@@ -66,6 +65,15 @@ struct described_processor {
     double bf16_flops_per_second; /* 0: no instruction for it */
 };
 
+/* The steps of the run that no window holds, without those beside a window, in which the profiler
+ * starts and stops. */
+enum { PLAIN_STEPS_MIN = 5 };
+struct plain_steps {
+    int64_t median_ns;
+    uint32_t count; /* 0: the file does not tell, or of fewer than PLAIN_STEPS_MIN */
+};
+
+/* Zeroed is empty. Sizes: -1 where the file does not say. */
 struct model_description {
     int64_t world_size;
     int64_t data_size; /* ranks that train the same parameters on other data */
@@ -75,6 +83,7 @@ struct model_description {
     const struct architecture *architecture; /* of the main model, by its config; NULL: not said */
     struct described_step *steps;            /* [step_count], of all traces in the folder */
     uint32_t step_count;
+    struct plain_steps plain;
     struct described_processor processor; /* of the host */
     struct compiled_code compiled;        /* of compiled.json */
     struct string_pool names;

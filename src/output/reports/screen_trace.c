@@ -12,14 +12,20 @@ static bool is_trace(const struct screen_builder *builder)
     return find_table(find_section(builder->rank, "step_ledger"), "ledger") != NULL;
 }
 
-/* "step 175 ms (164-181)" */
+/* "step 175 ms (164-181)   118 ms where not recorded": the latter only where recording made the
+ * steps clearly longer. */
 static void add_step_time(struct screen_builder *builder, const struct section *ledger)
 {
+    static const double longer = 1.1;
+    struct value plain = find_number(ledger, "plain_step_time");
     struct value mean = find_number(ledger, "step_time_mean");
     struct value low = metric_number(builder->rank, METRIC_STEP_TIME_MIN);
     struct value high = metric_number(builder->rank, METRIC_STEP_TIME_MAX);
 
     screen_add_time_range(builder, screen_span(builder), mean, low, high);
+    if (plain.unit == UNIT_TIME_NS && (double)mean.integer > longer * (double)plain.integer)
+        screen_add_figure_text(builder, screen_format(builder, "%s where not recorded",
+                                                      screen_value(builder, &plain)));
 }
 
 /* "MFU 27.9 % of 15.7 TFLOP/s (fp32)", and HFU where it is another number. HFU is left out where

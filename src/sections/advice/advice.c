@@ -93,11 +93,13 @@ static void add_estimate(struct results *results, const struct replay_model *sim
     finding->estimate = estimate;
 }
 
-/* Fills in `replay` of the prices of those findings whose rule has a line in scenario_list.def. */
+/* Fills in `replay` of the prices of those findings whose rule has a line in scenario_list.def.
+ * None of steps that recording made longer: what is replayed would be the recorder's time, too. */
 static void add_replay_costs(const struct advice_case *advice, struct finding *findings,
                              size_t count)
 {
-    const struct replay_model *simulation = replay_of(advice->input);
+    const struct replay_model *simulation =
+        advice->plain_step_ns > 0 ? NULL : replay_of(advice->input);
 
     for (size_t i = 0; i < count && simulation; i++) {
         const char *change = replay_costs_change_of(&findings[i]);
@@ -134,30 +136,31 @@ enum { RULE_COUNT = sizeof rules / sizeof *rules };
 static const char *const confidence_keys[] = {
     [CONFIDENCE_LOW] = "low", [CONFIDENCE_MEDIUM] = "medium", [CONFIDENCE_HIGH] = "high"};
 
-/* What the rule's accounts hold in a step. */
-static int64_t give_advice_held_ns(const struct step_ledger *step, uint32_t accounts)
+/* Recording makes steps idle longer, and this is of idle time alone. */
+static bool is_of_dilated_time(const struct advice_case *advice, const struct advice_claim *claim,
+                               uint32_t accounts)
 {
-    int64_t held = 0;
-
-    for (unsigned account = 0; account < ACCOUNT_COUNT; account++) {
-        if (accounts >> account & 1)
-            held += step->account_ns[account];
-    }
-    return held;
+    return advice->plain_step_ns > 0 && !claim->is_of_recording &&
+           (accounts & ~(uint32_t)ACCOUNT_BITS_IDLE) == 0;
 }
 
 /* No finding costs more than its accounts hold in that step: rules estimate by events, whose
  * sum may overlap. Slow steps are measured against the median, not by one account, so theirs
- * is the rule's own list. */
+ * is the rule's own list. Of idle time no more can be won than a step has that is not recorded. */
 static void cap_claim(const struct advice_case *advice, const struct advice_rule *rule,
                       struct advice_claim *claim)
 {
-    for (uint32_t i = 0; i < advice->ledger->step_count; i++) {
-        int64_t held = give_advice_held_ns(&advice->ledger->steps[i],
-                                           claim->accounts && rule->check != check_step_outliers
-                                               ? claim->accounts
-                                               : rule->accounts);
+    uint32_t accounts =
+        claim->accounts && rule->check != check_step_outliers ? claim->accounts : rule->accounts;
+    bool is_dilated = is_of_dilated_time(advice, claim, accounts);
 
+    for (uint32_t i = 0; i < advice->ledger->step_count; i++) {
+        const struct step_ledger *step = &advice->ledger->steps[i];
+        int64_t held = accounts_held_ns(step, accounts);
+        int64_t idle = accounts_held_ns(step, ACCOUNT_BITS_IDLE) - dilation_ns(advice, i);
+
+        if (is_dilated && held > idle)
+            held = idle;
         if (claim->step_ns[i] > held)
             claim->step_ns[i] = held;
     }
@@ -394,6 +397,7 @@ static struct advice_findings give_advice(struct results *results,
     advice.kernels = sum_kernels(advice.trace, ledger);
     find_attention_scores(&advice.scores, efficiency, ADVICE_SCORES_SIZE_MIN);
     find_recording_end(&advice, advice.recording_end_ns);
+    advice.plain_step_ns = plain_step_of(&advice);
     advice.has_single_optimizer = handles_single_tensors(&advice);
     ask_rules(&advice, &all);
     sort_findings(all.findings, all.count);

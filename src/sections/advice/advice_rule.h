@@ -100,6 +100,7 @@ struct advice_case {
     struct missing_work missing; /* what the recording lacks */
     struct free_time idle;       /* when nothing runs on the device */
     int64_t recording_end_ns[2]; /* see recording_end.h; empty where there is none */
+    int64_t plain_step_ns;       /* see plain_step_of; 0: not known, or no shorter */
     struct host_calls calls;
     struct first_uses first_uses; /* of the runtime calls among them */
     struct kernel_figures kernels;

@@ -68,6 +68,17 @@ int64_t claim_idle_in(struct advice_case *advice, struct advice_claim *claim,
     return total_ns;
 }
 
+int64_t accounts_held_ns(const struct step_ledger *step, uint32_t accounts)
+{
+    int64_t held = 0;
+
+    for (unsigned account = 0; account < ACCOUNT_COUNT; account++) {
+        if (accounts >> account & 1)
+            held += step->account_ns[account];
+    }
+    return held;
+}
+
 int64_t claim_total_ns(const struct advice_case *advice, const struct advice_claim *claim)
 {
     int64_t total_ns = 0;

@@ -21,6 +21,9 @@ void claim_less(const struct advice_case *advice, struct advice_claim *claim,
 int64_t claim_idle_in(struct advice_case *advice, struct advice_claim *claim,
                       const struct host_call_list *list);
 
+/* What these accounts hold in a step. */
+int64_t accounts_held_ns(const struct step_ledger *step, uint32_t accounts);
+
 /* Of all steps. */
 int64_t claim_total_ns(const struct advice_case *advice, const struct advice_claim *claim);
 

@@ -79,6 +79,40 @@ int64_t recording_end_ns(const struct advice_case *advice, uint32_t step)
                : 0;
 }
 
+/* Recording slows the host and leaves the device's work as it is: steps that are not recorded and
+ * would not hold that work are steps of another kind, and tell nothing. */
+int64_t plain_step_of(const struct advice_case *advice)
+{
+    enum { LONGER_PER_CENT = 110 };
+    const struct ledger *ledger = advice->ledger;
+    struct plain_steps plain =
+        advice->description ? advice->description->plain : (struct plain_steps){0};
+    struct step_spread spread;
+    int64_t busy_ns = ledger_total_ns(ledger);
+
+    if (plain.count == 0 || ledger->is_cpu_only || ledger->source != WINDOW_PROFILER_STEP)
+        return 0;
+    spread = measure_step_spread(ledger);
+    free(spread.steps);
+    for (uint32_t i = 0; i < ledger->step_count; i++)
+        busy_ns -= accounts_held_ns(&ledger->steps[i], ACCOUNT_BITS_IDLE);
+    return 100 * spread.median_ns < LONGER_PER_CENT * plain.median_ns ||
+                   busy_ns > plain.median_ns * ledger->step_count
+               ? 0
+               : plain.median_ns;
+}
+
+int64_t dilation_ns(const struct advice_case *advice, uint32_t step)
+{
+    const struct step_ledger *recorded = &advice->ledger->steps[step];
+    int64_t longer_ns = recorded->window.end_ns - recorded->window.start_ns - advice->plain_step_ns;
+    int64_t idle_ns = accounts_held_ns(recorded, ACCOUNT_BITS_IDLE);
+
+    if (advice->plain_step_ns == 0 || longer_ns < 0)
+        return 0;
+    return longer_ns < idle_ns ? longer_ns : idle_ns;
+}
+
 bool is_module_loading(const char *name)
 {
     return strstr(name, "oading") || strstr(name, "Driver Compiler");

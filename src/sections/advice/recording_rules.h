@@ -16,6 +16,13 @@ void find_recording_end(const struct advice_case *advice, int64_t range_ns[2]);
 /* Its length where `step` is the last one, else 0. */
 int64_t recording_end_ns(const struct advice_case *advice, uint32_t step);
 
+/* How long a step takes that is not recorded, by the run's own clock, where recorded ones take
+ * clearly longer; 0 else. */
+int64_t plain_step_of(const struct advice_case *advice);
+
+/* How much of a step, which is idle then, it takes longer than one that is not recorded. */
+int64_t dilation_ns(const struct advice_case *advice, uint32_t step);
+
 /* An overhead event that is the profiler's own: not the first use of a kernel, nor a full command
  * buffer of the device. */
 bool is_profilers_work(const char *name);

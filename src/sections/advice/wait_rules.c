@@ -1,9 +1,11 @@
 /* Advice on calls that make the host wait, so that the device runs dry: synchronising, allocating,
  * garbage collection, the profiler, loading kernels. */
+#include "base/core/apportion.h"
 #include "base/core/invariant.h"
 #include "base/core/search.h"
 #include "base/text/format.h"
 #include "base/text/prefix.h"
+#include "ledger/step_finder.h"
 #include "replay/replay_model.h"
 #include "replay/scenario.h"
 #include "sections/advice/advice_rule.h"
@@ -598,16 +600,46 @@ static bool claim_recording_end(struct advice_case *advice, struct advice_claim 
     return true;
 }
 
-/* Both kinds are looked at before the answer, since each adds to the claim; the end of a
+/* What recorded steps take longer than others, where that is more than what is known of the
+ * profiler's own work: it is part of that. */
+static bool claim_dilation(struct advice_case *advice, struct advice_claim *claim)
+{
+    const struct ledger *ledger = advice->ledger;
+    int64_t known_ns = claim_total_ns(advice, claim);
+    int64_t total_ns = 0;
+
+    for (uint32_t i = 0; i < ledger->step_count; i++)
+        total_ns += dilation_ns(advice, i);
+    if (total_ns <= known_ns)
+        return false;
+    for (uint32_t i = 0; i < ledger->step_count; i++)
+        claim->step_ns[i] = dilation_ns(advice, i);
+    claim->title = NULL;
+    claim->evidence = results_format(
+        advice->results,
+        "recorded steps take %s, the run's %s others %s (median): they idle less than this page "
+        "shows",
+        format_time(rounded_mean(ledger_total_ns(ledger), ledger->step_count)).text,
+        format_count(advice->description->plain.count).text,
+        format_time(advice->plain_step_ns).text);
+    claim->reason = "the run's own clock timed both";
+    return true;
+}
+
+/* All kinds are looked at before the answer, since each adds to the claim; the end of a
  * recording has a text of its own. */
 bool check_profiler_overhead(struct advice_case *advice, struct advice_claim *claim)
 {
-    bool is_recorded;
+    bool is_recorded, is_end;
 
     if (advice->ledger->is_cpu_only)
         return false;
     is_recorded = claim_overhead(advice, claim, false);
-    if (claim_recording_end(advice, claim))
+    claim->reason = "the profiler recorded its own work; the device idles";
+    is_end = claim_recording_end(advice, claim);
+    if (claim_dilation(advice, claim))
+        is_recorded = true;
+    else if (is_end)
         return true;
     if (!is_recorded)
         return false;
@@ -616,7 +648,6 @@ bool check_profiler_overhead(struct advice_case *advice, struct advice_claim *cl
         results_format(advice->results, "%s; a run without profiler does not lose this",
                        recorder_words_for(advice->trace)->less_overhead);
     claim->confidence = CONFIDENCE_HIGH;
-    claim->reason = "the profiler recorded its own work; the device idles";
     return true;
 }
 

@@ -208,6 +208,22 @@ static void step_accounts_add_numbers(struct results *results, struct section *s
                                format_time(ledger->between_steps_busy_ns).text)});
 }
 
+/* What the run's own clock says of steps that no window holds: recording makes a step longer. */
+static void add_plain_steps(struct results *results, struct section *section,
+                            const struct analysis_input *input)
+{
+    struct plain_steps plain =
+        input->description ? input->description->plain : (struct plain_steps){0};
+
+    if (plain.count > 0 && input->ledger->source == WINDOW_PROFILER_STEP)
+        section_add_number(
+            results, section,
+            (struct number){"plain_step_time", "steps not recorded, median",
+                            value_time_ns(plain.median_ns),
+                            results_format(results, "of %s that are not beside recorded ones",
+                                           format_count(plain.count).text)});
+}
+
 /* On a CPU alone the threads in operators stand for the device, so that the same accounts have
  * a meaning. */
 static struct section *step_accounts_attribute_steps(struct results *results,
@@ -230,6 +246,7 @@ static struct section *step_accounts_attribute_steps(struct results *results,
               "only copies, or is idle.");
     spread = measure_step_spread(ledger);
     step_accounts_add_numbers(results, section, ledger, &spread);
+    add_plain_steps(results, section, input);
     add_ledger_table(results, section, input);
     if (ledger->source != WINDOW_WHOLE)
         add_step_list(results, section, input, &spread);
