@@ -109,7 +109,7 @@ static bool resolve_sequence(struct model_run *run, const struct model_settings 
     };
     run->batch = at_least_one(settings->batch);
     run->step_time_ns = settings->step_time_ns;
-    return true;
+    return architecture_check_tokens(&run->architecture, "--seq", run->setting.sequence, error);
 }
 
 /* --peak goes before the table; without either the peak is not known. No peak is a state, not an
@@ -228,7 +228,7 @@ static bool resolve_requests(struct serving_run *run, const struct model_setting
     if (heads > 0 && heads % run->tensor != 0)
         return error_set(error, ERROR_USAGE, "--tp is %lld, which does not divide the %lld heads",
                          (long long)run->tensor, (long long)heads);
-    return true;
+    return architecture_check_tokens(run->architecture, "--context", run->context, error);
 }
 
 /* --peak goes before --rates, and these before the table, of one number format or of all. From

@@ -62,7 +62,7 @@ static bool plan_find_sequence(struct plan_setting *setting, const struct plan_w
                          "--seq is %lld, but a sample of this model has %lld tokens: leave --seq "
                          "out",
                          (long long)setting->sequence, (long long)fixed);
-    return true;
+    return architecture_check_tokens(setting->model, "--seq", setting->sequence, error);
 }
 
 /* Inference: `setting` as plan_read leaves it, but for batch and sequence. Memory bandwidth
@@ -81,7 +81,8 @@ static bool print_plan_serving(const struct plan_wanted *settings,
 
     if (why)
         return error_set(error, ERROR_NO_DATA, "%s: %s", settings->model.config, why);
-    if (!plan_check_heads(setting->model, server.tensor, error))
+    if (!architecture_check_tokens(setting->model, "--context", server.context, error) ||
+        !plan_check_heads(setting->model, server.tensor, error))
         return false;
     results_init(&results);
     describe_plan_serving(

@@ -166,8 +166,25 @@ class Checker:
                 units, of_key = self.keys[key]
                 section, _, rest = key.partition(".")
                 if section == name:
-                    lines.append(f"| `{rest}` | {' or '.join(sorted(units)) or '-'} | {of_key} |")
+                    said = of_key or "for programs: on no screen"
+                    lines.append(f"| `{rest}` | {' or '.join(sorted(units)) or '-'} | {said} |")
         return "\n".join(lines) + "\n"
+
+
+def take_plans(checker: Checker) -> None:
+    """By a model, a server, from a recording, and beside a run."""
+    model = ["--model", str(ROOT / "tests/models/gpt2.json"), "--device", "H100 SXM"]
+    trace = str(ROOT / "examples/traces/train_gpt_cpu.json.gz")
+    planned = ["plan", "--json", *model, "--devices", "8", "--seq", "1024", "--global-batch", "8"]
+    bill = ["--tokens", "1e12", "--interruptions", "1e-3", "--watts", "700", "--cost-per-hour", "2"]
+    checker.take([*planned, *bill, "--search", "--micro-batch", "1"], True)
+    checker.take([*planned, "--tp", "2", "--calibrate", "1.1"], True)
+    checker.take(["plan", "--json", *model, "--context", "1024"], True)
+    from_run = ["plan", "--json", "--from", trace, "--batch", "2x"]
+    checker.take(from_run, True)
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as plan:
+        subprocess.run([checker.program, *from_run], stdout=plan, check=True)
+        checker.take(["compare", "--json", plan.name, trace], True)
 
 
 def take_own(checker: Checker) -> None:
@@ -216,6 +233,7 @@ def take_own(checker: Checker) -> None:
     for job in sorted((folder / "job").iterdir()):
         if job.name != "own.log":
             checker.take(["ettr", "--json", "--device", "H100 SXM", str(job)], True)
+    take_plans(checker)
     checker.take(["device", "--json"], True)
     checker.take(["device", "--json", "NVIDIA H100 80GB HBM3"], True)
 

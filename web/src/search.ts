@@ -57,9 +57,11 @@ function entriesOfTable(key: string, section: Section, name: string, table: Tabl
 function entriesOf(key: string, section: Section): Entry[] {
   return [
     entry("section", section.title, section.intro ?? "", () => goTo(key)),
-    ...Object.entries(section.numbers).map(([name, number]) =>
-      entry("number", number.title, section.title, () => goToNumber(`${key}.${name}`)),
-    ),
+    ...Object.entries(section.numbers)
+      .filter(([, number]) => number.title !== "")
+      .map(([name, number]) =>
+        entry("number", number.title, section.title, () => goToNumber(`${key}.${name}`)),
+      ),
     ...section.findings.map((finding) =>
       entry("finding", finding.what, finding.try ?? section.title, () =>
         goTo(finding.id ? `advice-${finding.id}` : key),

@@ -71,7 +71,7 @@ export class SectionView {
 
   private build(): HTMLElement {
     const { key, section, rank } = this;
-    const numbers = Object.entries(section.numbers);
+    const numbers = Object.entries(section.numbers).filter(([, number]) => number.title !== "");
     return el(
       "section",
       { id: key, "aria-labelledby": `title-${key}` },

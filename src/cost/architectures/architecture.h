@@ -172,9 +172,11 @@ struct architecture {
     int64_t layers;
     int64_t heads; /* 0: no attention */
     int64_t key_heads;
-    int64_t feed_size;      /* intermediate_size; 0 where there is none */
-    int64_t vocabulary;     /* 0: no tokens of text */
-    int64_t fixed_sequence; /* tokens of every sample, of an image say; 0: any number */
+    int64_t feed_size;         /* intermediate_size; 0 where there is none */
+    int64_t vocabulary;        /* 0: no tokens of text */
+    int64_t fixed_sequence;    /* tokens of every sample, of an image say; 0: any number */
+    int64_t positions;         /* tokens of a sample at most; 0: any number, or not said */
+    bool has_scaled_positions; /* rotary ones are stretched, by which the file may mean more */
 
     struct layer_kind kinds[LAYER_KINDS_MAX];
     int kind_count;

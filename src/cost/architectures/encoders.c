@@ -81,8 +81,8 @@ static void read_bert(struct architecture *architecture, struct config_keys *con
     hidden = architecture->hidden_size;
     architecture->vocabulary = config_size(config, "vocab_size", SIZE_MAX_VOCABULARY);
     architecture->token_embedding = architecture->vocabulary * hidden;
-    architecture->position_embedding =
-        config_size(config, "max_position_embeddings", SIZE_MAX_VOCABULARY) * hidden;
+    architecture->positions = config_size(config, "max_position_embeddings", SIZE_MAX_VOCABULARY);
+    architecture->position_embedding = architecture->positions * hidden;
     architecture->other_embedding =
         config_size(config, "type_vocab_size", SIZE_MAX_VOCABULARY) * hidden + 2 * hidden;
     if (head->has_pooler) {

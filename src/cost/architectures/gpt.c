@@ -31,8 +31,8 @@ static void read_gpt2(struct architecture *architecture, struct config_keys *con
         config_size_or(config, "n_inner", 4 * architecture->hidden_size, SIZE_MAX_FEED);
     architecture->vocabulary = config_size(config, "vocab_size", SIZE_MAX_VOCABULARY);
     architecture->token_embedding = architecture->vocabulary * architecture->hidden_size;
-    architecture->position_embedding =
-        config_size(config, "n_positions", SIZE_MAX_VOCABULARY) * architecture->hidden_size;
+    architecture->positions = config_size(config, "n_positions", SIZE_MAX_VOCABULARY);
+    architecture->position_embedding = architecture->positions * architecture->hidden_size;
     architecture->final_norm = 2 * architecture->hidden_size;
     read_output_layer(architecture, config, true);
     kind = gpt_layer(architecture, config);
@@ -98,9 +98,8 @@ static void read_opt(struct architecture *architecture, struct config_keys *conf
     architecture->feed_size = config_size(config, "ffn_dim", SIZE_MAX_FEED);
     architecture->vocabulary = config_size(config, "vocab_size", SIZE_MAX_VOCABULARY);
     architecture->token_embedding = architecture->vocabulary * width;
-    architecture->position_embedding =
-        (config_size(config, "max_position_embeddings", SIZE_MAX_VOCABULARY) + UNUSED_POSITIONS) *
-        hidden;
+    architecture->positions = config_size(config, "max_position_embeddings", SIZE_MAX_VOCABULARY);
+    architecture->position_embedding = (architecture->positions + UNUSED_POSITIONS) * hidden;
     architecture->final_norm = has_final_norm ? 2 * hidden : 0;
     architecture->hidden_size = width; /* what the logits read */
     read_output_layer(architecture, config, true);

@@ -132,6 +132,48 @@ static bool has_decoder(const struct architecture *architecture)
 }
 
 /* Into a copy that is handed out when all was read: a config with one bad key changes nothing. */
+/* "default" turns as far as was trained; "mrope" has more axes than one, of the same length. */
+static bool scales_positions(const struct json_node *scaling)
+{
+    const char *type = json_text_of(scaling, "rope_type", json_text_of(scaling, "type", "default"));
+
+    return strcmp(type, "default") != 0 && strcmp(type, "mrope") != 0;
+}
+
+/* Learned positions the family has read. Newer files have a member for each type of layer. */
+static void read_rotary_positions(struct architecture *architecture, const struct json_node *root)
+{
+    static const char *const keys[] = {"rope_scaling", "rope_parameters"};
+    int64_t positions = json_integer_of(root, "max_position_embeddings", 0);
+
+    if (architecture->positions == 0 && architecture->vocabulary > 0)
+        architecture->positions = positions > 0 ? positions : 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const struct json_node *scaling = json_member(root, keys[i]);
+        const struct json_node *of_layers = json_member(scaling, "full_attention");
+
+        if (scaling && scales_positions(of_layers ? of_layers : scaling))
+            architecture->has_scaled_positions = true;
+    }
+}
+
+bool architecture_check_tokens(const struct architecture *architecture, const char *option,
+                               int64_t tokens, struct error *error)
+{
+    return architecture->position_embedding == 0 || architecture->positions == 0 ||
+           tokens <= architecture->positions ||
+           error_set(error, ERROR_USAGE,
+                     "%s is %lld, and the model has learned %lld positions: give at most as many, "
+                     "or a config.json of a model that has more",
+                     option, (long long)tokens, (long long)architecture->positions);
+}
+
+bool architecture_lacks_positions(const struct architecture *architecture, int64_t tokens)
+{
+    return architecture->positions > 0 && tokens > architecture->positions &&
+           !architecture->has_scaled_positions;
+}
+
 bool architecture_from_config(struct architecture *architecture, const struct json_node *config,
                               const char *where, struct error *error)
 {
@@ -154,6 +196,7 @@ bool architecture_from_config(struct architecture *architecture, const struct js
     if (keys.has_failed)
         return false;
     read.has_defaults = keys.has_defaults;
+    read_rotary_positions(&read, keys.root);
     read.storage = weight_storage_read(config, keys.root, read.layers);
     /* An encoder of text that stands beside a detector or a tower of images is a small part. */
     if (text && !has_decoder(&read))

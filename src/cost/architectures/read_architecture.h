@@ -18,4 +18,13 @@ MUST_USE bool architecture_from_config(struct architecture *architecture,
                                        const struct json_node *config, const char *where,
                                        struct error *error);
 
+/* ERROR_USAGE where a sample of `tokens`, as `option` has it, is longer than the positions that the
+ * model has learned: it could not run so. */
+MUST_USE bool architecture_check_tokens(const struct architecture *architecture, const char *option,
+                                        int64_t tokens, struct error *error);
+
+/* Longer than what rotary positions were trained on, and nothing stretches them: it runs, but what
+ * it says is worth little. */
+bool architecture_lacks_positions(const struct architecture *architecture, int64_t tokens);
+
 #endif

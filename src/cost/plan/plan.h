@@ -150,6 +150,8 @@ struct plan_outcome plan_step(const struct plan_setting *setting, const struct p
 
 struct plan_memory plan_memory(const struct plan_setting *setting,
                                const struct plan_layout *layout);
+/* What tensors take fits in `has` bytes, but not with what allocators keep beside. */
+bool plan_is_tight(const struct plan_memory *memory, double has);
 
 /* ---- inference ---- */
 

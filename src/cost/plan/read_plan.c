@@ -41,21 +41,23 @@ static void read_plan_row(struct planned_step *plan, const struct json_node *row
     plan->is_from_run = plan->is_from_run || strcmp(key, "matrix") == 0;
 }
 
-/* As plan_layout_text writes it. */
+static int64_t read_plan_size(const struct json_node *numbers, const char *key)
+{
+    return json_integer_of(json_member(numbers, key), "value", 0);
+}
+
+/* A plan from a recording has none of these: all stay 0. */
 static void read_plan_layout(struct planned_step *plan, const struct json_node *numbers)
 {
-    const char *text = json_text_of(json_member(numbers, "layout"), "value", "");
-    const char *const sizes[] = {"tensor ", "context ", "data "};
-    const char *stages = strstr(text, "pipeline ");
-    int64_t ranks = 1;
-
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        const char *size = strstr(text, sizes[i]);
-
-        ranks *= size ? strtol(size + strlen(sizes[i]), NULL, 10) : 0;
-    }
-    plan->stages = stages ? strtol(stages + strlen("pipeline "), NULL, 10) : 0;
-    plan->ranks_of_stage = ranks;
+    plan->tensor = read_plan_size(numbers, "tp");
+    plan->stages = read_plan_size(numbers, "pp");
+    plan->ranks_of_stage =
+        plan->tensor * read_plan_size(numbers, "cp") * read_plan_size(numbers, "dp");
+    plan->micro = read_plan_size(numbers, "micro_batch");
+    plan->sequence = read_plan_size(numbers, "seq");
+    plan->hidden = read_plan_size(numbers, "hidden_size");
+    plan->vocabulary = read_plan_size(numbers, "vocabulary");
+    plan->hardware_flops = read_plan_number(numbers, "hardware_flops");
 }
 
 /* A plan is this program's own page of JSON: its keys are promised by the schema. */

@@ -76,6 +76,8 @@ static void markdown_write_numbers(const struct markdown *markdown, const struct
     for (size_t i = 0; i < section->number_count; i++) {
         const struct number *number = &section->numbers[i];
 
+        if (number_is_for_programs(number))
+            continue;
         fputs("- ", markdown->output);
         markdown_write_escaped(markdown, number->title);
         fputs(": ", markdown->output);

@@ -295,6 +295,8 @@ static struct number_layout number_layout(const struct page *page, const struct 
         int value =
             display_columns(value_as_text(page->arena, &number->value, page->style.use_unicode));
 
+        if (number_is_for_programs(number))
+            continue;
         if (title > layout.title_columns)
             layout.title_columns = title;
         if (number->value.unit == UNIT_TEXT)
@@ -347,7 +349,8 @@ static void text_write_numbers(const struct page *page, const struct section *se
     struct number_layout layout = number_layout(page, section);
 
     for (size_t i = 0; i < section->number_count; i++)
-        text_write_number(page, &section->numbers[i], &layout);
+        if (!number_is_for_programs(&section->numbers[i]))
+            text_write_number(page, &section->numbers[i], &layout);
 }
 
 /* One for each column on the page that holds a "not known", and for each that is not there because

@@ -17,12 +17,20 @@
 /* A single number with a name. */
 struct number {
     const char *key;   /* in JSON: "step_time_mean" */
-    const char *title; /* on the screen: "step time, mean" */
+    const char *title; /* on the screen: "step time, mean"; TITLE_FOR_PROGRAMS: on none */
     struct value value;
     const char *note; /* NULL, or a short remark behind it */
 };
 
 enum { PRIORITY_FOR_PROGRAMS = 100 };
+
+/* The title of a number that is in JSON and on no screen. */
+#define TITLE_FOR_PROGRAMS ""
+
+static inline bool number_is_for_programs(const struct number *number)
+{
+    return number->title[0] == '\0';
+}
 
 /* Whether a text report may draw bars of a column of UNIT_FRACTION. */
 enum bar_kind {

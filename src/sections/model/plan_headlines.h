@@ -28,10 +28,4 @@ const char *plan_serving_headline(struct results *results, const struct plan_set
                                   const struct plan_server *server,
                                   const struct plan_capacity *capacity);
 
-/* What allocators keep for what tensors take, at least, as runs were measured (docs/plan.md). */
-static inline bool plan_is_tight(const struct plan_memory *memory, double has)
-{
-    return has > 0.0 && memory->total * 1.15 > has;
-}
-
 #endif

@@ -1,6 +1,7 @@
 /* What `flopledger plan` says: the step, its ledger, the memory of the fullest device. */
 #include "sections/model/plan_sections.h"
 
+#include "cost/architectures/read_architecture.h"
 #include "job/job_rates.h"
 #include "output/results/metrics.h"
 
@@ -47,6 +48,56 @@ static const char *plan_sharing_text(struct results *results, const struct plan_
                           (long long)layout->micro,
                           (long long)(setting->batch / (layout->data * layout->micro)),
                           layout->zero, shared, of_what);
+}
+
+/* Rotary positions go on behind what was trained: that runs, but it is seldom meant. */
+static void plan_warn_of_positions(struct results *results, struct section *section,
+                                   const struct architecture *model, const char *option,
+                                   int64_t tokens)
+{
+    if (architecture_lacks_positions(model, tokens))
+        section_add_warning(
+            results, section, "more tokens than the model has positions for",
+            results_format(
+                results, "%s is %lld; max_position_embeddings is %lld, and nothing stretches them",
+                option, (long long)tokens, (long long)model->positions),
+            "fewer tokens, or a config.json with rope_scaling");
+}
+
+static const char *const recomputes[] = {"none", "selective", "full"};
+
+/* What a program asks of a layout, that reads "layout" and "sharing" with pain. */
+static void plan_add_sizes(struct results *results, struct section *section,
+                           const struct plan_setting *setting, const struct plan_layout *layout,
+                           const struct plan_outcome *outcome)
+{
+    const struct {
+        const char *key;
+        int64_t size;
+    } sizes[] = {
+        {"tp", layout->tensor},
+        {"pp", layout->pipeline},
+        {"vp", layout->chunks},
+        {"cp", layout->context},
+        {"ep", layout->expert},
+        {"dp", layout->data},
+        {"zero", layout->zero},
+        {"micro_batch", layout->micro},
+        {"global_batch", setting->batch},
+        {"seq", setting->sequence},
+        {"hidden_size", setting->model->hidden_size},
+        {"vocabulary", setting->model->vocabulary},
+    };
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        plan_add_number(results, section, sizes[i].key, TITLE_FOR_PROGRAMS,
+                        value_count(sizes[i].size));
+    plan_add_number(results, section, "recompute", TITLE_FOR_PROGRAMS,
+                    value_text(recomputes[layout->recompute]));
+    plan_add_number(results, section, "hardware_flops", TITLE_FOR_PROGRAMS,
+                    value_flops(outcome->hardware_flops / outcome->devices));
+    plan_add_number(results, section, "model_flops", TITLE_FOR_PROGRAMS,
+                    value_flops(outcome->useful_flops / outcome->devices));
 }
 
 /* A range beside the time: a plan without one is taken for a measurement. */
@@ -104,6 +155,8 @@ struct section *describe_plan(struct results *results, const struct plan_setting
     plan_add_number(
         results, section, "flops_per_second", "achieved by a device",
         value_flops_per_second(outcome->useful_flops / outcome->step / outcome->devices));
+    plan_add_sizes(results, section, setting, layout, outcome);
+    plan_warn_of_positions(results, section, setting->model, "--seq", setting->sequence);
     return section;
 }
 
@@ -183,8 +236,6 @@ struct section *describe_plan_memory(struct results *results, const struct plan_
             "micro-batch");
     return section;
 }
-
-static const char *const recomputes[] = {"none", "selective", "full"};
 
 /* At 80 columns all but DP and VP stay: the one follows from the others, and is left out first. */
 #define LAYOUT_COLUMNS(COLUMN)                                                                    \
@@ -442,6 +493,7 @@ void describe_plan_serving(struct results *results, struct rank_results *rank,
     if (best > 0)
         plan_add_number(results, section, "decode_tokens_per_second", "decode, tokens a second",
                         value_number(step.tokens_per_second));
+    plan_warn_of_positions(results, section, setting->model, "--context", server->context);
     if (best == 0)
         plan_warn_of_none(results, section, setting, server, more.fits);
     plan_add_phases(results, section, setting, server);

@@ -1,4 +1,5 @@
 /* Samples and tokens of a pass, as the recorder or the model's embedding tells them. */
+#include "cost/architectures/read_architecture.h"
 #include "cost/plan/scaled_shapes.h"
 #include "sections/model/scaled_parts.h"
 #include "sections/model/trained_batch.h"
@@ -47,6 +48,17 @@ static struct pass_size embedded_pass(const struct analysis_input *input)
     return pass;
 }
 
+/* Of a model whose config is given or was recorded. */
+static bool has_positions(const struct analysis_input *input, const struct scaled_request *request,
+                          struct error *error)
+{
+    const struct architecture *model = request->model       ? request->model
+                                       : input->description ? input->description->architecture
+                                                            : NULL;
+
+    return !model || architecture_check_tokens(model, "--seq", request->sequence, error);
+}
+
 /* A factor must give a whole number of samples; the message names the nearest that does. */
 bool find_pass_change(struct pass_change *change, const struct analysis_input *input,
                       const struct scaled_request *request, struct error *error)
@@ -69,6 +81,8 @@ bool find_pass_change(struct pass_change *change, const struct analysis_input *i
                          "--seq is %lld, but the inputs of the recorded model are no tokens: leave "
                          "it out",
                          (long long)request->sequence);
+    if (!has_positions(input, request, error))
+        return false;
     samples = request->batch > 0          ? (double)request->batch
               : request->batch_factor > 0 ? request->batch_factor * (double)pass.samples
                                           : (double)pass.samples;

@@ -198,6 +198,73 @@ static void bad_files_are_told_by_key(void **state)
     check_error("{\"model_type\": \"gemma3\", \"text_config\": {}}", "'hidden_size' is missing");
 }
 
+/* What `text` has as members of a Llama. */
+static struct architecture llama_with(const char *text)
+{
+    SCOPED(arena) arena = {0};
+    char whole[512];
+    struct architecture architecture;
+    struct error error = {0};
+    const struct json_node *root;
+
+    snprintf(whole, sizeof whole,
+             "{\"model_type\": \"llama\", \"hidden_size\": 64, \"num_hidden_layers\": 2, "
+             "\"num_attention_heads\": 4, \"intermediate_size\": 128, \"vocab_size\": 99%s}",
+             text);
+    root = json_tree_parse(&arena, whole, strlen(whole), &error);
+    if (!root || !architecture_from_config(&architecture, root, "here", &error))
+        fail_msg("%s", error.message);
+    return architecture;
+}
+
+static void learned_positions_are_all_there_are(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t most; /* 0: any */
+    } models[] = {{"gpt2", 1024},    {"opt-125m", 2048}, {"bert-base", 512}, {"bloom-176b", 0},
+                  {"llama-3-8b", 0}, {"t5-small", 0},    {"mamba-130m", 0}};
+
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct architecture model = read_model(models[i].name);
+        int64_t most = models[i].most > 0 ? models[i].most : INT64_C(1) << 20;
+        struct error error = {0};
+
+        assert_true(architecture_check_tokens(&model, "--seq", most, &error));
+        assert_false(architecture_lacks_positions(&model, most));
+        assert_int_equal(architecture_check_tokens(&model, "--seq", most + 1, &error),
+                         models[i].most == 0);
+    }
+}
+
+static void rotary_positions_end_where_nothing_stretches_them(void **state)
+{
+    static const struct {
+        const char *text;
+        bool ends; /* behind 4,096 */
+    } files[] = {
+        {"", false},
+        {", \"max_position_embeddings\": 4096", true},
+        {", \"max_position_embeddings\": 4096, \"rope_scaling\": null", true},
+        {", \"max_position_embeddings\": 4096, \"rope_scaling\": {\"type\": \"mrope\"}", true},
+        {", \"max_position_embeddings\": 4096, \"rope_scaling\": {\"rope_type\": \"yarn\"}", false},
+        {", \"max_position_embeddings\": 4096, \"rope_parameters\": {\"rope_type\": \"default\"}",
+         true},
+        {", \"max_position_embeddings\": 4096, \"rope_parameters\": {\"full_attention\": "
+         "{\"rope_type\": \"linear\"}}",
+         false},
+    };
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct architecture model = llama_with(files[i].text);
+        struct error error = {0};
+
+        assert_false(architecture_lacks_positions(&model, 4096));
+        assert_int_equal(architecture_lacks_positions(&model, 4097), files[i].ends);
+        assert_true(architecture_check_tokens(&model, "--seq", 4097, &error));
+    }
+}
+
 static void a_missing_or_odd_file_is_named(void **state)
 {
     struct architecture architecture;
@@ -266,6 +333,8 @@ int main(void)
         cmocka_unit_test(layers_slide_by_their_pattern),
         cmocka_unit_test(an_image_has_its_tokens),
         cmocka_unit_test(bad_files_are_told_by_key),
+        cmocka_unit_test(learned_positions_are_all_there_are),
+        cmocka_unit_test(rotary_positions_end_where_nothing_stretches_them),
         cmocka_unit_test(a_missing_or_odd_file_is_named),
         cmocka_unit_test(a_capture_has_the_config_of_its_model),
         cmocka_unit_test(the_largest_sizes_do_not_overflow),
