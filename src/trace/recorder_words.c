@@ -133,6 +133,38 @@ static const struct recorder_words recorders[] = {
         .memory = "traces of torch.profiler with profile_memory=True have allocations",
     },
     {
+        .format = "rpd",
+        .cut = "let the program finish, and copy the file again: what is missing cannot be told "
+               "from the part that is there",
+        .warm_up = "usual in a window of a longer run: start recording a step earlier "
+                   "(rpdTracerControl)",
+        .less_overhead = "record a few steps alone: loadTracer.sh, and start() and stop() of "
+                         "rpdTracerControl around them",
+        .marks = "put each iteration into a range, torch.cuda.nvtx.range(f\"iteration {i}\"); or "
+                 "name ranges that are there with --step-range",
+        .few_steps = "record at least 5 steps between start() and stop() of rpdTracerControl",
+        .device = "let work of the GPU run between start() and stop() of rpdTracerControl",
+        .no_device = "if the run used a GPU: see that the file was made once, by runTracer.sh or "
+                     "loadTracer.sh, and not anew by the program",
+        .operators = "record with rpdTracerControl(nvtx=True), or run the steps inside "
+                     "torch.autograd.profiler.emit_nvtx()",
+        .shapes = "torch.autograd.profiler.emit_nvtx(record_shapes=True): rpdTracerControl(nvtx="
+                  "True) records operators without shapes",
+        .needs_shapes = "needs shapes: emit_nvtx(record_shapes=True)",
+        .flops = "torch.autograd.profiler.emit_nvtx(record_shapes=True); or record with "
+                 "flopledger run",
+        .modules = "record it with flopledger run, which marks each call of a module",
+        .model = NEEDS_DESCRIPTION,
+        .batch = NEEDS_DESCRIPTION,
+        .stacks = "record with rpdTracerControl(nvtx=True), and put ranges around what the loop "
+                  "does between operators",
+        .collectives = "RPD records no sizes of collectives: flopledger run does",
+        .message_size = "RPD does not record it: flopledger run does",
+        .group_size = "RPD does not record it: flopledger run does",
+        .element_type = "RPD does not record it",
+        .memory = "traces of torch.profiler with profile_memory=True have allocations",
+    },
+    {
         .format = "pipeline-timings",
         .cut = "let the run finish writing it: what is missing cannot be told from the part that "
                "is there",

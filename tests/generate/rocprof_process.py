@@ -116,7 +116,7 @@ def add_copy(process: Process, event: Event) -> None:
             "destination": host if way.endswith("H") else gpu,
             "source": host if way.startswith("H") else gpu,
             "stream": args["stream"],
-            "bytes": args["bytes"],
+            "bytes": args.get("bytes", 0),
         }
     )
 

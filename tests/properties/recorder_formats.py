@@ -41,6 +41,8 @@ from perfetto_file import Form, nanoseconds, protos, write_pftrace  # noqa: E402
 from rocpd_database import write_rocpd  # noqa: E402
 from rocprof_json import write_json  # noqa: E402
 from rocprof_recording import process_of_part, rocprof_part  # noqa: E402
+from rpd_database import SHAPES as RPD_SHAPES  # noqa: E402
+from rpd_database import rpd_part, write_rpd  # noqa: E402
 from trace_styles import STYLES  # noqa: E402
 from write_trace import write_trace  # noqa: E402
 from xplane_file import KnownSpace, gpu_space, tpu_space, write_space  # noqa: E402
@@ -329,6 +331,26 @@ def check_rocprof(program: Path, folder: Path, text: str, rng: random.Random) ->
         if found != wanted:
             problems.append(f"{path.name}, {shape}: {first_difference(wanted, found)}")
     return problems
+
+
+def check_rpd(program: Path, folder: Path, text: str, rng: random.Random) -> list[str]:
+    """What RocmProfileData can tell of a trace, as torch.profiler and as its database write it."""
+    trace = json.loads(text, parse_float=Decimal)
+    kept = rpd_part({"traceEvents": trace} if isinstance(trace, list) else trace)
+    work = [event["args"] for event in kept["traceEvents"] if event["cat"] == "kernel"]
+    if not work:
+        return []
+    plain, path = folder / "rpd_part.json", folder / "trace.rpd"
+    plain.write_text(timed_json(kept))
+    process = process_of_part(kept, rng.randrange(2, 99_999), rng.randrange(1, 99_999))
+    shapes = [shape for shape in RPD_SHAPES if shape in ("2", "3")]
+    shape = rng.choice(shapes)
+    write_rpd(path, [process], shape)
+    wanted = numbers_alone(sections_of(program, plain))
+    found = numbers_alone(sections_of(program, path))
+    if found != wanted:
+        return [f"{path.name}, {shape}: {first_difference(wanted, found)}"]
+    return check_damage(program, path, path.read_bytes(), rng)
 
 
 def check_rocprof_of(program: Path, folder: Path, seed: int) -> list[str]:

@@ -13,7 +13,6 @@ import argparse
 import json
 import random
 import shutil
-import sqlite3
 import sys
 import tempfile
 import zlib
@@ -32,6 +31,7 @@ from rocprof_json import write_json  # noqa: E402
 from rewritten_text import zstd_text  # noqa: E402
 from rocprof_process import Process  # noqa: E402
 import stumbling_ascend  # noqa: E402
+import stumbling_rpd  # noqa: E402
 from stumbling_case import Case, same  # noqa: E402
 from xplane_file import Event, Line, Plane, environment, gpu_space  # noqa: E402
 from xplane_file import number, text, write_space  # noqa: E402
@@ -548,17 +548,6 @@ def rocpd_columns_are_left_out(case: Case) -> None:
     same(sum(ns for _, ns in case.kernels(path).values()), 300)
 
 
-def rpd_of_the_older_profiler_is_refused(case: Case) -> None:
-    path = case.folder / "a.rpd"
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE rocpd_string (id INTEGER PRIMARY KEY, string TEXT)")
-        connection.execute("CREATE TABLE rocpd_op (id INTEGER, gpuId INTEGER, opType_id INTEGER)")
-        connection.execute("CREATE TABLE rocpd_api (id INTEGER, pid INTEGER, start INTEGER)")
-        connection.execute("INSERT INTO rocpd_op VALUES (1, 0, 1)")
-    same(case.code(path), 3)
-    same("record again with rocprofv3" in case.printed(path, "report"), True)
-
-
 # ---- Proton --------------------------------------------------------------------------------------
 
 
@@ -604,7 +593,7 @@ Test = Callable[[Case], None]
 KINDS = ("xplane", "perfetto", "rocprof", "rocpd", "rpd", "ascend", "proton")
 TESTS: dict[str, Test] = {
     name: test
-    for name, test in (globals() | vars(stumbling_ascend)).items()
+    for name, test in (globals() | vars(stumbling_ascend) | vars(stumbling_rpd)).items()
     if name.startswith(tuple(f"{k}_" for k in KINDS))
 }
 TESTS.pop("rocprof_process")
@@ -641,7 +630,17 @@ rocprofv3: grids are work-items: rocprof_grids_are_work_items
 rocprofv3: rows in no order: rocprof_rows_are_in_no_order
 rocprofv3, rocpd: processes in one file, with the same handles, threads and row numbers: rocprof_processes_share_their_numbers
 rocpd: columns that other writers leave out: rocpd_columns_are_left_out
-rocpd: tables of the same prefix by an older profiler: rpd_of_the_older_profiler_is_refused
+RPD: the kernels of a graph share its launch: rpd_kernels_of_a_graph_share_a_call
+RPD: several processes, and launchers, whose ids count from 2^32 times the session: rpd_sessions_have_ids_of_their_own
+RPD: ops without a call, or linked twice: rpd_ops_may_have_no_call rpd_an_op_may_be_linked_twice
+RPD: sizes of copies in 32 bits, and of calls instead of copies: rpd_sizes_of_copies_may_be_none
+RPD: rocprofiler-sdk's copies are all on device 0: rpd_copies_of_the_newer_recorder_are_on_device_0
+RPD: texts of ranges in two tables, by the schema, and taken apart: rpd_texts_moved_to_a_table
+RPD: domains that libraries make up: rpd_operators_may_be_logged_by_libraries
+RPD: grids in blocks here, in work-items there: rpd_grids_are_of_blocks_or_work_items
+RPD: tables that are not there: rpd_tables_may_be_missing
+RPD: rows in no order, and ends before starts: rpd_rows_are_in_no_order
+RPD: a schema without rows, and a log beside it: rpd_without_rows_is_told
 Ascend: a bare list, times as texts, metadata in its middle: ascend_list_of_texts_with_metadata_within
 Ascend: rows that repeat the device's time: ascend_rows_that_repeat_time ascend_tasks_are_launched_with_their_collective
 Ascend: waits of 204 ms that are no work: ascend_waits_are_no_work

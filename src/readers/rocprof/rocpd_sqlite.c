@@ -101,54 +101,15 @@ static void rocpd_rows_open(struct sqlite_rows *rows, struct rocpd_reading *read
     sqlite3_free(text);
 }
 
-static void rocpd_take(struct rocprof_record *record, const struct sqlite_rows *rows, int column,
-                       enum rocprof_value which)
-{
-    int64_t value;
-
-    if (sqlite_is_integer(rows, column, &value))
-        rocprof_record_set(record, which, value);
-    else if (!sqlite_is_null(rows, column))
-        rocprof_record_set(record, which, sqlite_integer(rows, column, -1));
-}
-
-static uint32_t rocpd_text(struct rocpd_reading *reading, const char *text)
-{
-    return text && *text ? string_pool_add(&reading->run.builder.strings, text, strlen(text)) : 0;
-}
-
-/* The builder's id of a string of the file; 0: none. */
-static uint32_t rocpd_string(const struct rocpd_reading *reading, int64_t id)
-{
-    uint32_t string = hash_map_find(&reading->strings, (uint64_t)id);
-
-    return string == NO_VALUE ? 0 : string;
-}
-
-/* A JSON text of the file, with room behind it for what scans it; free() its text. */
-static struct json_slice json_copy(const char *text)
-{
-    size_t length = text ? strlen(text) : 0;
-    char *copy = require_memory(calloc(length + INPUT_PADDING, 1));
-
-    if (text)
-        (void)snprintf(copy, length + 1, "%s", text);
-    return (struct json_slice){.text = copy, .length = (uint32_t)length};
-}
-
 /* ---- what names rows ------------------------------------------------------------------------ */
 
 static void rocpd_read_strings(struct rocpd_reading *reading)
 {
-    static const char *const columns[] = {"id", "string", NULL};
-    const struct rocpd_query query = {"string", columns, NULL};
+    const struct rocpd_query query = {"string", rocprof_string_columns, NULL};
     struct sqlite_rows rows;
 
     rocpd_rows_open(&rows, reading, &query);
-    while (sqlite_rows_next(&rows))
-        (void)hash_map_add(&reading->strings, (uint64_t)sqlite_integer(&rows, 0, -1),
-                           rocpd_text(reading, sqlite_text(&rows, 1)));
-    sqlite_rows_clear(&rows);
+    rocprof_read_strings(&reading->run, &reading->strings, &rows);
 }
 
 /* A number in the environment, where it is text: -1: none. */
@@ -179,7 +140,7 @@ static void rocpd_read_process(struct rocpd_reading *reading)
         if (reading->part->process >= 0 && row != reading->part->process)
             continue;
         reading->run.pid = sqlite_integer(&rows, 1, -1);
-        environment = json_copy(sqlite_text(&rows, 2));
+        environment = rocprof_json_copy(sqlite_text(&rows, 2));
         facts->rank = rocpd_variable_of(&environment, "RANK");
         facts->world_size = rocpd_variable_of(&environment, "WORLD_SIZE");
         free((char *)(uintptr_t)environment.text);
@@ -195,7 +156,7 @@ static void rocpd_read_node(struct rocpd_reading *reading)
 
     rocpd_rows_open(&rows, reading, &query);
     if (sqlite_rows_next(&rows))
-        reading->run.builder.facts.hostname = rocpd_text(reading, sqlite_text(&rows, 0));
+        reading->run.builder.facts.hostname = rocprof_text(&reading->run, sqlite_text(&rows, 0));
     sqlite_rows_clear(&rows);
 }
 
@@ -230,7 +191,7 @@ static void rocpd_read_agents(struct rocpd_reading *reading)
 
     rocpd_rows_open(&rows, reading, &query);
     for (; sqlite_rows_next(&rows); index++) {
-        struct json_slice agent = json_copy(sqlite_text(&rows, AGENT_JSON));
+        struct json_slice agent = rocprof_json_copy(sqlite_text(&rows, AGENT_JSON));
         const char *type = sqlite_text(&rows, AGENT_TYPE);
         const bool is_gpu = type && strcmp(type, "GPU") == 0;
         struct device device;
@@ -240,8 +201,8 @@ static void rocpd_read_agents(struct rocpd_reading *reading)
         if (type)
             device.number =
                 is_gpu ? rocprof_run_small(sqlite_integer(&rows, AGENT_INDEX, index)) : -1;
-        name = rocpd_text(reading, sqlite_text(&rows, AGENT_PRODUCT));
-        name = name ? name : rocpd_text(reading, sqlite_text(&rows, AGENT_NAME));
+        name = rocprof_text(&reading->run, sqlite_text(&rows, AGENT_PRODUCT));
+        name = name ? name : rocprof_text(&reading->run, sqlite_text(&rows, AGENT_NAME));
         device.name = name ? name : device.name;
         rocprof_run_add_agent(&reading->run, sqlite_integer(&rows, AGENT_ID, -1), &device);
         free((char *)(uintptr_t)agent.text);
@@ -264,8 +225,9 @@ static void rocpd_read_symbols(struct rocpd_reading *reading)
         const int64_t registers = (int64_t)((uint64_t)sqlite_integer(&rows, 3, 0) +
                                             (uint64_t)sqlite_integer(&rows, 4, 0));
 
-        kernel.name = rocpd_text(reading, sqlite_text(&rows, 1));
-        kernel.name = kernel.name ? kernel.name : rocpd_text(reading, sqlite_text(&rows, 2));
+        kernel.name = rocprof_text(&reading->run, sqlite_text(&rows, 1));
+        kernel.name =
+            kernel.name ? kernel.name : rocprof_text(&reading->run, sqlite_text(&rows, 2));
         kernel.registers = registers > 0 ? rocprof_run_small(registers) : -1;
         rocprof_run_name_kernel(&reading->run, &kernel);
     }
@@ -329,25 +291,13 @@ static void rocpd_read_kernels(struct rocpd_reading *reading)
         struct rocprof_record record = {.has = 0};
 
         for (int i = 0; i < KERNEL_EVENT; i++)
-            rocpd_take(&record, &rows, i, values[i]);
-        rocpd_take(&record, &rows, KERNEL_STACK, ROCPROF_CORRELATION);
+            rocprof_take(&record, &rows, i, values[i]);
+        rocprof_take(&record, &rows, KERNEL_STACK, ROCPROF_CORRELATION);
         rocprof_run_add(&reading->run, ROCPROF_KERNELS, &record);
         if (has_counts)
             keep_dispatch(reading, sqlite_integer(&rows, KERNEL_EVENT, -1), &record);
     }
     sqlite_rows_clear(&rows);
-}
-
-/* Names of calls and copies are strings: their kind is one number, and the operation the string. */
-static void rocpd_take_name(struct rocpd_reading *reading, struct rocprof_record *record,
-                            uint32_t name)
-{
-    const struct rocprof_operation operation = {0, name, name};
-
-    if (name)
-        rocprof_run_name_operation(&reading->run, &operation);
-    rocprof_record_set(record, ROCPROF_KIND, 0);
-    rocprof_record_set(record, ROCPROF_OPERATION, name);
 }
 
 static void rocpd_read_copies(struct rocpd_reading *reading)
@@ -366,10 +316,10 @@ static void rocpd_read_copies(struct rocpd_reading *reading)
         struct rocprof_record record = {.has = 0};
 
         for (int i = 0; i < COPY_NAME; i++)
-            rocpd_take(&record, &rows, i, values[i]);
-        rocpd_take(&record, &rows, COPY_STACK, ROCPROF_CORRELATION);
-        rocpd_take_name(reading, &record,
-                        rocpd_string(reading, sqlite_integer(&rows, COPY_NAME, -1)));
+            rocprof_take(&record, &rows, i, values[i]);
+        rocprof_take(&record, &rows, COPY_STACK, ROCPROF_CORRELATION);
+        rocprof_take_name(&reading->run, &record,
+                          rocprof_string(&reading->strings, sqlite_integer(&rows, COPY_NAME, -1)));
         rocprof_run_add(&reading->run, ROCPROF_COPIES, &record);
     }
     sqlite_rows_clear(&rows);
@@ -395,7 +345,7 @@ enum { REGION_START, REGION_END, REGION_THREAD, REGION_NAME, REGION_STACK, REGIO
 
 static uint32_t rocpd_message_of(struct rocpd_reading *reading, const char *extra)
 {
-    struct json_slice json = json_copy(extra);
+    struct json_slice json = rocprof_json_copy(extra);
     struct json_slice value;
     uint32_t message = 0;
 
@@ -410,20 +360,21 @@ static void rocpd_read_region(struct rocpd_reading *reading, const struct sqlite
 {
     struct string_pool *strings = &reading->run.builder.strings;
     struct rocprof_record record = {.has = 0};
-    const uint32_t name = rocpd_string(reading, sqlite_integer(rows, REGION_NAME, -1));
-    const uint32_t category = rocpd_string(reading, sqlite_integer(rows, REGION_CATEGORY, -1));
+    const uint32_t name = rocprof_string(&reading->strings, sqlite_integer(rows, REGION_NAME, -1));
+    const uint32_t category =
+        rocprof_string(&reading->strings, sqlite_integer(rows, REGION_CATEGORY, -1));
     const int64_t row = sqlite_integer(rows, REGION_THREAD, 0);
     const uint32_t thread = hash_map_find(&reading->threads, (uint64_t)row);
     enum rocprof_content content =
         content_of_region(string_pool_text(strings, category), string_pool_text(strings, name));
     uint32_t message;
 
-    rocpd_take(&record, rows, REGION_START, ROCPROF_START);
-    rocpd_take(&record, rows, REGION_END, ROCPROF_END);
-    rocpd_take(&record, rows, REGION_STACK, ROCPROF_CORRELATION);
+    rocprof_take(&record, rows, REGION_START, ROCPROF_START);
+    rocprof_take(&record, rows, REGION_END, ROCPROF_END);
+    rocprof_take(&record, rows, REGION_STACK, ROCPROF_CORRELATION);
     rocprof_record_set(&record, ROCPROF_THREAD,
                        thread == NO_VALUE ? row : reading->thread_ids[thread]);
-    rocpd_take_name(reading, &record, name);
+    rocprof_take_name(&reading->run, &record, name);
     rocprof_run_set_category(&reading->run,
                              category ? string_pool_text(strings, category) : "region");
     message = content == ROCPROF_MARKERS
@@ -475,8 +426,8 @@ static void rocpd_read_counters(struct rocpd_reading *reading)
 
     rocpd_rows_open(&rows, reading, &query);
     while (sqlite_rows_next(&rows)) {
-        const uint32_t name = rocpd_text(reading, sqlite_text(&rows, 1));
-        const uint32_t symbol = rocpd_text(reading, sqlite_text(&rows, 2));
+        const uint32_t name = rocprof_text(&reading->run, sqlite_text(&rows, 1));
+        const uint32_t symbol = rocprof_text(&reading->run, sqlite_text(&rows, 2));
 
         rocprof_run_name_counter(&reading->run, sqlite_integer(&rows, 0, -1), name ? name : symbol);
     }
@@ -535,38 +486,7 @@ static void rocpd_read_all(struct rocpd_reading *reading)
 /* By a table's name rather than the file's: rocprofv3 lets the user choose the name. */
 static bool rocpd_recognises_file(const struct input_stream *input)
 {
-    SCOPED(sqlite_input) database = {0};
-    sqlite3_stmt *statement = NULL;
-    struct error unused = {0};
-    bool is_found = false;
-
-    if (!input_stream_can_seek(input) || input->compression != COMPRESSION_NONE ||
-        !sqlite_input_open(&database, input->name, &unused))
-        return false;
-    if (sqlite3_prepare_v2(database.connection, "SELECT name FROM sqlite_master", -1, &statement,
-                           NULL) == SQLITE_OK)
-        while (!is_found && sqlite3_step(statement) == SQLITE_ROW) {
-            const char *name = (const char *)sqlite3_column_text(statement, 0);
-
-            is_found = name && has_prefix(name, "rocpd_");
-        }
-    sqlite3_finalize(statement);
-    return is_found;
-}
-
-static bool rocpd_open(struct sqlite_input *database, const struct input_stream *input,
-                       struct error *error)
-{
-    if (!sqlite_input_open(database, input->name, error))
-        return false;
-    if (sqlite_has_table(database, "rocpd_op") && sqlite_has_table(database, "rocpd_api")) {
-        sqlite_input_clear(database);
-        return error_set(
-            error, ERROR_INPUT,
-            "a database of RocmProfileData (.rpd), whose tables are not those of "
-            "rocprofv3: it is not read; record again with rocprofv3, or with torch.profiler");
-    }
-    return true;
+    return rocprof_has_table_like(input, "rocpd_", "rocpd_");
 }
 
 static bool rocpd_count_parts(uint32_t *count, const struct input_stream *input,
@@ -576,7 +496,7 @@ static bool rocpd_count_parts(uint32_t *count, const struct input_stream *input,
     struct rocpd_parts *parts;
     bool is_good;
 
-    if (!rocpd_open(&database, input, error))
+    if (!sqlite_input_open(&database, input->name, error))
         return false;
     parts = require_memory(calloc(1, sizeof *parts));
     rocpd_find_parts(parts, &database, UINT32_MAX);
@@ -592,7 +512,6 @@ static void rocpd_name_run(struct rocpd_reading *reading, uint32_t part, uint32_
 {
     static const char *const columns[] = {"tag", "value", NULL};
     const struct rocpd_query query = {"metadata", columns, NULL};
-    struct run_facts *facts = &reading->run.builder.facts;
     char text[128] = "rocprofv3, rocpd";
     struct sqlite_rows rows;
 
@@ -606,35 +525,7 @@ static void rocpd_name_run(struct rocpd_reading *reading, uint32_t part, uint32_
     }
     sqlite_rows_clear(&rows);
     memcpy(reading->run.builder.read.recorder, text, sizeof text);
-    if (count <= 1)
-        return;
-    (void)snprintf(text, sizeof text,
-                   "process %" PRId64 " (of %" PRIu32 " with device work; ranks are %s)",
-                   reading->run.pid, count,
-                   facts->rank >= 0 ? "those of RANK" : "numbered in the order of the file");
-    facts->process = rocpd_text(reading, text);
-    facts->is_rank_by_order = facts->rank < 0;
-    if (facts->is_rank_by_order)
-        facts->rank = part;
-}
-
-static bool rocpd_check(const struct rocpd_reading *reading, struct error *error)
-{
-    const struct rocprof_run *run = &reading->run;
-    const struct sqlite_input *database = reading->database;
-
-    if (rocprof_run_has_device_work(run) || event_store_count(&run->builder.host) > 0)
-        return true;
-    if (database->missing_bytes > 0 || database->damage[0])
-        return error_set(error, ERROR_INPUT,
-                         "cut or damaged: no kernel and no call in it can be read (%s); copy it "
-                         "again, or record again",
-                         database->damage);
-    return error_set(error, ERROR_NO_DATA,
-                     "no kernel, copy, call or marker in it (%" PRId64
-                     " other rows): record with rocprofv3 --kernel-trace --memory-copy-trace "
-                     "--hip-trace --marker-trace",
-                     run->builder.read.events);
+    rocprof_name_process(&reading->run, part, count, "numbered in the order of the file");
 }
 
 static void rocpd_reading_clear(struct rocpd_reading *reading)
@@ -656,7 +547,7 @@ static bool rocpd_read(struct trace *trace, struct input_stream *input,
     struct rocpd_parts *parts;
     bool is_good;
 
-    if (!rocpd_open(&database, input, error))
+    if (!sqlite_input_open(&database, input->name, error))
         return false;
     parts = require_memory(calloc(1, sizeof *parts));
     rocpd_find_parts(parts, &database, options->part_count ? options->part_count : UINT32_MAX);
@@ -670,7 +561,10 @@ static bool rocpd_read(struct trace *trace, struct input_stream *input,
         sqlite_input_tell_unused(&reading.run.builder.read, &database, "rocpd_info_");
     reading.run.builder.read.text_bytes = database.file_bytes;
     progress_advance(options->progress, database.file_bytes);
-    is_good = rocpd_check(&reading, error);
+    is_good = rocprof_check_rows(&reading.run, &database,
+                                 "record with rocprofv3 --kernel-trace --memory-copy-trace "
+                                 "--hip-trace --marker-trace",
+                                 error);
     if (is_good) {
         rocprof_run_finish(&reading.run);
         trace_finish(trace, &reading.run.builder, 1, options->threads);

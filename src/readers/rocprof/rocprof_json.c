@@ -600,22 +600,6 @@ static bool rocprof_json_check(const struct rocprof_run *run, struct error *erro
                      read->events);
 }
 
-/* Which process of several it is, in words. */
-static void rocprof_json_name_process(struct rocprof_run *run, uint32_t part, uint32_t count)
-{
-    char text[128];
-
-    if (count <= 1)
-        return;
-    (void)snprintf(text, sizeof text,
-                   "process %" PRId64 " (of %" PRIu32
-                   " with device work; ranks are numbered in the order of the file)",
-                   run->pid, count);
-    run->builder.facts.process = string_pool_add(&run->builder.strings, text, strlen(text));
-    run->builder.facts.rank = part;
-    run->builder.facts.is_rank_by_order = true;
-}
-
 /* A pipe is read once, so there all processes are counted on the way (counts_all), to refuse a
  * file that holds several. */
 static bool rocprof_json_read(struct trace *trace, struct input_stream *input,
@@ -638,7 +622,8 @@ static bool rocprof_json_read(struct trace *trace, struct input_stream *input,
         rocprof_run_clear(&json.run);
         return false;
     }
-    rocprof_json_name_process(&json.run, options->part, options->part_count);
+    rocprof_name_process(&json.run, options->part, options->part_count,
+                         "numbered in the order of the file");
     rocprof_run_finish(&json.run);
     (void)snprintf(json.run.builder.read.recorder, sizeof json.run.builder.read.recorder, "%s",
                    writer);

@@ -1,4 +1,4 @@
-/* What the readers of rocprofv3's two formats share. */
+/* What the readers of ROCm's recorders share: rocprofv3's two formats, and RPD's. */
 #ifndef FLOPLEDGER_READERS_ROCPROF_ROCPROF_READING_H
 #define FLOPLEDGER_READERS_ROCPROF_ROCPROF_READING_H
 
@@ -56,9 +56,11 @@ enum rocprof_content {
     ROCPROF_KERNELS,
     ROCPROF_COUNTED_KERNELS, /* of counter collection: kernels only where there are no others */
     ROCPROF_COPIES,
-    ROCPROF_CALLS,   /* of HIP, HSA, RCCL */
-    ROCPROF_MARKERS, /* roctx */
-    ROCPROF_UNUSED,  /* counted only */
+    ROCPROF_FILLS,    /* of memory of a device, as copies */
+    ROCPROF_CALLS,    /* of HIP, HSA, RCCL */
+    ROCPROF_OVERHEAD, /* the recorder's own work, as calls */
+    ROCPROF_MARKERS,  /* roctx */
+    ROCPROF_UNUSED,   /* counted only */
 };
 
 /* Private. */
@@ -71,7 +73,7 @@ struct rocprof_agent {
 struct rocprof_queue {
     int64_t agent; /* of a copy: its destination */
     int64_t source;
-    int64_t queue; /* of a copy: -1 */
+    int64_t queue; /* of a copy of rocprofv3: -1 */
     int64_t stream;
     uint32_t track; /* of the builder, once it is known */
 };
@@ -116,7 +118,9 @@ struct rocprof_run {
     struct trace_builder builder;
     uint32_t category;          /* of the records that come, in the builder's strings */
     int64_t pid;                /* -1: not told */
-    bool has_streams;           /* a record names a stream that is not the default one */
+    bool has_streams;           /* a record names a stream that is not the default one; -1: none
+                                   is told for it */
+    bool agents_are_devices;    /* an agent is the number of a device itself */
     bool has_dispatches;        /* there are kernels that are not from counter collection */
     struct event_store counted; /* kernels of counter collection */
     struct rocprof_agent *agents;
@@ -186,6 +190,39 @@ void rocprof_run_finish(struct rocprof_run *run);
 
 /* It holds a kernel or copy; before rocprof_run_finish, too. */
 bool rocprof_run_has_device_work(const struct rocprof_run *run);
+
+/* ---- rows of databases ---- */
+
+/* The file is a database of which a table, a view or an index is called so at its beginning. */
+bool rocprof_has_table_like(const struct input_stream *input, const char *begin, const char *other);
+
+/* The value of a column, where it is a number. */
+void rocprof_take(struct rocprof_record *record, const struct sqlite_rows *rows, int column,
+                  enum rocprof_value which);
+
+/* 0: there is none. */
+uint32_t rocprof_text(struct rocprof_run *run, const char *text);
+
+/* Texts by their ids, of rows with these columns, to the last; closes them. */
+extern const char *const rocprof_string_columns[];
+void rocprof_read_strings(struct rocprof_run *run, struct hash_map *strings,
+                          struct sqlite_rows *rows);
+/* 0: none. */
+uint32_t rocprof_string(const struct hash_map *strings, int64_t id);
+
+/* A JSON text of the file, with room behind it for what scans it; free() its text. */
+struct json_slice rocprof_json_copy(const char *text);
+
+/* The record is of an operation of this name: of databases, where names are strings. */
+void rocprof_take_name(struct rocprof_run *run, struct rocprof_record *record, uint32_t name);
+
+/* Which process of several it is, in words; `order`: what ranks without a number follow. */
+void rocprof_name_process(struct rocprof_run *run, uint32_t part, uint32_t count,
+                          const char *order);
+
+/* False with `error` set where there is nothing to report; `remedy`: how to record. */
+MUST_USE bool rocprof_check_rows(const struct rocprof_run *run, const struct sqlite_input *database,
+                                 const char *remedy, struct error *error);
 
 /* ---- one record of rocprofv3's JSON ---- */
 

@@ -317,7 +317,7 @@ static void rocprof_run_add_kernel(struct rocprof_run *run, const struct rocprof
         .stream = value_or(record, ROCPROF_STREAM, 0),
     };
 
-    run->has_streams |= queue.stream != 0;
+    run->has_streams |= queue.stream > 0;
     event->kind = EVENT_KERNEL;
     event->correlation = value_or(record, ROCPROF_CORRELATION, NO_ID);
     event->track = queue_of(run, &queue);
@@ -333,22 +333,22 @@ static void rocprof_run_add_kernel(struct rocprof_run *run, const struct rocprof
     trace_builder_add(&run->builder, event);
 }
 
-/* The queue is the pair of agents: rocprofv3 names no queue for copies. The destination's
- * device gets them, as it does in torch.profiler. */
+/* The queue is the pair of agents where none is named: rocprofv3 names none for copies. The
+ * destination's device gets them, as it does in torch.profiler. */
 static void add_copy(struct rocprof_run *run, const struct rocprof_record *record,
-                     struct found_event *event)
+                     struct found_event *event, enum event_kind kind)
 {
     struct event_detail detail = event_detail_none();
     const struct rocprof_queue queue = {
         .agent = value_or(record, ROCPROF_DESTINATION, -1),
         .source = value_or(record, ROCPROF_SOURCE, -1),
-        .queue = -1,
+        .queue = value_or(record, ROCPROF_QUEUE, -1),
         .stream = value_or(record, ROCPROF_STREAM, 0),
     };
 
-    run->has_streams |= queue.stream != 0;
+    run->has_streams |= queue.stream > 0;
     detail.bytes = value_or(record, ROCPROF_BYTES, -1);
-    event->kind = EVENT_MEMCPY;
+    event->kind = (uint8_t)kind;
     event->correlation = value_or(record, ROCPROF_CORRELATION, NO_ID);
     event->track = queue_of(run, &queue);
     event->name = operation_of(run, value_or(record, ROCPROF_KIND, -1),
@@ -384,10 +384,16 @@ void rocprof_run_add(struct rocprof_run *run, enum rocprof_content content,
         rocprof_run_add_kernel(run, record, &event, true);
         break;
     case ROCPROF_COPIES:
-        add_copy(run, record, &event);
+        add_copy(run, record, &event, EVENT_MEMCPY);
+        break;
+    case ROCPROF_FILLS:
+        add_copy(run, record, &event, EVENT_MEMSET);
         break;
     case ROCPROF_CALLS:
         add_call(run, record, &event, EVENT_RUNTIME_CALL);
+        break;
+    case ROCPROF_OVERHEAD:
+        add_call(run, record, &event, EVENT_OVERHEAD);
         break;
     case ROCPROF_MARKERS:
         if (event.duration_ns > 0)
@@ -417,9 +423,22 @@ static const struct rocprof_agent *find_agent(const struct rocprof_run *run, int
 
 static int32_t rocprof_device_of(const struct rocprof_run *run, int64_t agent)
 {
-    const struct rocprof_agent *known = find_agent(run, agent);
+    const struct rocprof_agent *known = run->agents_are_devices ? NULL : find_agent(run, agent);
 
+    if (run->agents_are_devices)
+        return rocprof_run_small(agent);
     return known ? known->device : -1;
+}
+
+/* Addresses look as HIP's own messages write them. */
+static uint32_t stream_text(struct rocprof_run *run, int64_t stream)
+{
+    char text[32];
+
+    if (stream < INT64_C(1) << 32)
+        return rocprof_run_number_text(run, "", stream);
+    (void)snprintf(text, sizeof text, "0x%" PRIx64, (uint64_t)stream);
+    return rocprof_run_text(run, text);
 }
 
 /* The track of a queue: its stream, where the file tells streams apart, else the queue itself. */
@@ -428,14 +447,14 @@ static uint32_t track_of_queue(struct rocprof_run *run, const struct rocprof_que
     struct track_key key = {
         .is_device = true,
         .device = rocprof_device_of(run, queue->agent),
-        .stream = run->has_streams ? queue->stream : queue->queue,
+        .stream = run->has_streams && queue->stream >= 0 ? queue->stream : queue->queue,
     };
 
     if (key.device < 0)
         key.device = rocprof_device_of(run, queue->source);
     key.process = rocprof_run_number_text(run, "", key.device);
-    if (run->has_streams)
-        key.thread = rocprof_run_number_text(run, "", key.stream);
+    if (run->has_streams && queue->stream >= 0)
+        key.thread = stream_text(run, key.stream);
     else if (key.stream >= 0)
         key.thread = rocprof_run_number_text(run, "queue ", key.stream);
     else
@@ -474,6 +493,8 @@ static uint32_t copy_name_of(struct rocprof_run *run, const struct event *event)
     const bool from_device = rocprof_device_of(run, queue->source) >= 0;
     const bool to_device = rocprof_device_of(run, queue->agent) >= 0;
 
+    if (event->kind == EVENT_MEMSET)
+        return rocprof_run_text(run, "Memset (Device)");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strstr(operation, names[i][0]))
             return rocprof_run_text(run, names[i][1]);

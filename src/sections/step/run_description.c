@@ -511,6 +511,8 @@ static struct value unnamed_device(const struct trace *trace, const struct devic
         return value_not_known("the plane of the device does not name it");
     if (has_prefix(trace->read.format, "rocprofv3"))
         return value_not_known("needs the list of agents in the recording");
+    if (strcmp(trace->read.format, "rpd") == 0)
+        return value_not_known("RPD does not record it: name it with --device");
     if (strcmp(trace->read.format, "torch-profiler") != 0)
         return value_none();
     if (device->entry != DEVICE_ENTRY_NONE)

@@ -22,7 +22,7 @@ static void set_source(struct made_trace *made, const char *path, const char *fo
 static void no_words_of_another_recorder(void **state)
 {
     static const char *const formats[] = {"torch-profiler", "nsight-systems 3.1", "xplane",
-                                          "rocprofv3"};
+                                          "rocprofv3", "rpd"};
     struct made_trace made;
 
     (void)state;

@@ -1,0 +1,104 @@
+/* What the files of the reader of RocmProfileData (RPD) share. */
+#ifndef FLOPLEDGER_READERS_ROCPROF_RPD_READING_H
+#define FLOPLEDGER_READERS_ROCPROF_RPD_READING_H
+
+#include "base/core/hash_map.h"
+#include "readers/reader.h"
+#include "readers/rocprof/rocprof_reading.h"
+#include "readers/sqlite/sqlite_input.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- rows of several tables ---- */
+
+/* A table of a query. All but the first are joined by a column of one before; a table or a column
+ * that the file lacks reads as NULL, as do the tables joined to it. */
+struct rpd_source {
+    const char *table;
+    const char *alias;
+    const char *key;            /* its own column ... */
+    const char *from_column;    /* ... and that of the table that it is joined to ... */
+    const char *const *columns; /* ends with NULL; of all sources, one after the other */
+    unsigned from;              /* ... which is this of the query's */
+    bool is_required;           /* rows without its row are none */
+};
+
+struct rpd_query {
+    const struct rpd_source *sources;
+    unsigned count;
+    bool skips_first; /* the rows of the second table, as if the first were not there */
+};
+
+/* As sqlite_rows_open. */
+void rpd_rows_open(struct sqlite_rows *rows, struct sqlite_input *database,
+                   const struct rpd_query *query);
+
+/* ---- sets of ids ---- */
+
+/* Ids of rows lie close together: a bit each. Zeroed is empty. */
+struct rpd_ids {
+    struct hash_map words; /* id / 64: index in `bits` */
+    uint64_t *bits;        /* [count] */
+    uint32_t count;
+};
+
+/* False where it is in it already. */
+bool rpd_ids_add(struct rpd_ids *ids, int64_t id);
+bool rpd_ids_has(const struct rpd_ids *ids, int64_t id);
+void rpd_ids_clear(struct rpd_ids *ids);
+
+/* ---- processes ---- */
+
+/* A process with work on a device. */
+struct rpd_part {
+    int64_t pid;
+    int64_t device; /* the lowest of its kernels */
+};
+
+/* By device, then pid: no rank stands in the file. */
+struct rpd_parts {
+    struct rpd_part parts[READER_PARTS_MAX];
+    uint32_t count;
+    bool are_too_many;
+};
+
+void rpd_find_parts(struct rpd_parts *parts, struct sqlite_input *database);
+
+bool rpd_is_part(const struct rpd_parts *parts, int64_t pid);
+
+/* ---- one process on its way into a trace ---- */
+
+/* What grids of launches count: the file does not say it, and its recorders differ. */
+enum rpd_grids {
+    RPD_GRIDS_UNKNOWN,
+    RPD_GRIDS_IN_BLOCKS,
+    RPD_GRIDS_IN_ITEMS, /* work-items */
+};
+
+struct rpd_reading {
+    struct sqlite_input *database; /* not owned */
+    const struct rpd_parts *parts; /* not owned */
+    uint32_t part;
+    struct rocprof_run run;  /* its pid is -1 where all rows are of one process */
+    struct hash_map strings; /* id in rocpd_string: id in the builder */
+    struct rpd_ids linked;   /* ops that rocpd_api_ops names */
+    struct rpd_ids taken;    /* ops that were read */
+    struct rpd_ids sessions; /* of the process: the upper half of its ops' ids */
+    struct hash_map copies;  /* id of a call: how many copies it made */
+    enum rpd_grids grids;
+};
+
+/* Where texts of arguments are: since schema 3 in a table of their own. */
+const char *rpd_text_table(struct sqlite_input *database);
+
+/* "hipLaunchKernel" of its string's id; "": none. */
+const char *rpd_string_text(const struct rpd_reading *reading, int64_t id);
+
+/* What an op of this type is. */
+enum rocprof_content rpd_content_of(const char *type);
+
+/* Kernels, copies and memsets. */
+void rpd_read_ops(struct rpd_reading *reading);
+
+#endif

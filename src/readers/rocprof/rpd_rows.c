@@ -1,0 +1,211 @@
+/* Rows of several tables of RPD's databases, sets of their ids, and the processes in a file. */
+#include "base/core/array.h"
+#include "readers/rocprof/rpd_reading.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rows of several tables ----------------------------------------------------------------- */
+
+enum { RPD_SOURCES_MAX = 8 };
+
+/* Joins are by ids that are the tables' own keys, so that each is one look-up, whatever its size.
+ * Files are trimmed, and tables came and went with the schemas: a join is left out rather than
+ * refused, and what hangs on it with it. */
+static bool rpd_can_join(struct sqlite_input *database, const struct rpd_query *query, unsigned i,
+                         const bool *is_there)
+{
+    const struct rpd_source *source = &query->sources[i];
+
+    return is_there[source->from] && sqlite_has_column(database, source->table, source->key) &&
+           sqlite_has_column(database, query->sources[source->from].table, source->from_column);
+}
+
+/* "FROM a AS A LEFT JOIN b AS B ON B.id = A.b_id ..."; CROSS keeps SQLite from another order of
+ * the tables, for which there may be no index. */
+static void rpd_append_sources(sqlite3_str *text, struct sqlite_input *database,
+                               const struct rpd_query *query, const bool *is_there)
+{
+    const char *before = " FROM ";
+
+    for (unsigned i = 0; i < query->count; i++) {
+        const struct rpd_source *source = &query->sources[i];
+        const bool is_first = strcmp(before, " FROM ") == 0;
+
+        if (!is_there[i])
+            continue;
+        string_pool_add(&database->opened, source->table, strlen(source->table));
+        sqlite3_str_appendf(text, "%s\"%w\" AS %s", before, source->table, source->alias);
+        if (!is_first)
+            sqlite3_str_appendf(text, " ON %s.\"%w\" = %s.\"%w\"", source->alias, source->key,
+                                query->sources[source->from].alias, source->from_column);
+        before = i + 1 < query->count && query->sources[i + 1].is_required ? " CROSS JOIN "
+                                                                           : " LEFT JOIN ";
+    }
+}
+
+/* Columns are asked for before it is known which tables are joined, so that which are is found
+ * first, and a table that is not gives a row of NULL. */
+void rpd_rows_open(struct sqlite_rows *rows, struct sqlite_input *database,
+                   const struct rpd_query *query)
+{
+    const unsigned first = query->skips_first ? 1 : 0;
+    sqlite3_str *text = sqlite3_str_new(database->connection);
+    bool is_there[RPD_SOURCES_MAX] = {false};
+    bool is_good;
+    char *statement;
+
+    *rows = (struct sqlite_rows){.input = database, .table = query->sources[first].table};
+    sqlite3_str_appendall(text, "SELECT ");
+    is_good = is_there[first] = sqlite_has_table(database, query->sources[first].table);
+    for (unsigned i = 0; i < query->count; i++) {
+        const struct rpd_source *source = &query->sources[i];
+
+        if (i > first)
+            is_there[i] = rpd_can_join(database, query, i, is_there);
+        is_good = is_good && (i <= first || !source->is_required || is_there[i]);
+        sqlite_append_columns(text, rows, is_there[i] ? source->table : "", source->alias,
+                              source->columns);
+    }
+    rpd_append_sources(text, database, query, is_there);
+    statement = require_memory(sqlite3_str_finish(text));
+    if (is_good && sqlite3_prepare_v2(database->connection, statement, -1, &rows->statement,
+                                      NULL) != SQLITE_OK)
+        sqlite_input_note_damage(database, rows->table);
+    sqlite3_free(statement);
+}
+
+/* ---- words of the file ---------------------------------------------------------------------- */
+
+/* Arguments differ in nearly each call: they were taken out of the strings, which are all read at
+ * once. */
+const char *rpd_text_table(struct sqlite_input *database)
+{
+    return sqlite_has_table(database, "rocpd_ustring") ? "rocpd_ustring" : "rocpd_string";
+}
+
+const char *rpd_string_text(const struct rpd_reading *reading, int64_t id)
+{
+    return string_pool_text(&reading->run.builder.strings, rocprof_string(&reading->strings, id));
+}
+
+/* Each recorder behind RPD has words of its own: roctracer, rocprofiler-sdk, HIP, CUPTI. */
+enum rocprof_content rpd_content_of(const char *type)
+{
+    static const struct {
+        const char *word;
+        enum rocprof_content content;
+    } words[] = {
+        {"Fill", ROCPROF_FILLS},     {"Memset", ROCPROF_FILLS},  {"FILL", ROCPROF_FILLS},
+        {"Copy", ROCPROF_COPIES},    {"COPY", ROCPROF_COPIES},   {"Memcpy", ROCPROF_COPIES},
+        {"Barrier", ROCPROF_UNUSED}, {"Marker", ROCPROF_UNUSED},
+    };
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(type, words[i].word))
+            return words[i].content;
+    return ROCPROF_KERNELS;
+}
+
+/* ---- sets of ids ---------------------------------------------------------------------------- */
+
+/* A map of all ids would take as much memory as the events themselves. */
+bool rpd_ids_add(struct rpd_ids *ids, int64_t id)
+{
+    const uint64_t bit = (uint64_t)1 << (id & 63);
+    const uint32_t word = hash_map_add(&ids->words, (uint64_t)id >> 6, ids->count);
+
+    if (word == ids->count)
+        ARRAY_ADD(ids->bits, ids->count, 0);
+    if (ids->bits[word] & bit)
+        return false;
+    ids->bits[word] |= bit;
+    return true;
+}
+
+bool rpd_ids_has(const struct rpd_ids *ids, int64_t id)
+{
+    const uint32_t word = hash_map_find(&ids->words, (uint64_t)id >> 6);
+
+    return word != NO_VALUE && ids->bits[word] >> (id & 63) & 1;
+}
+
+void rpd_ids_clear(struct rpd_ids *ids)
+{
+    hash_map_clear(&ids->words);
+    free(ids->bits);
+    *ids = (struct rpd_ids){.count = 0};
+}
+
+/* ---- processes ------------------------------------------------------------------------------ */
+
+/* There are few, since each is a pass over the file. */
+bool rpd_is_part(const struct rpd_parts *parts, int64_t pid)
+{
+    for (uint32_t i = 0; i < parts->count; i++)
+        if (parts->parts[i].pid == pid)
+            return true;
+    return false;
+}
+
+/* Takes it out where it is known by a higher device, and puts it in where it belongs. */
+static void rpd_parts_add(struct rpd_parts *parts, struct rpd_part part)
+{
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < parts->count; i++) {
+        if (parts->parts[i].pid != part.pid)
+            continue;
+        if (parts->parts[i].device < part.device)
+            return;
+        memmove(&parts->parts[i], &parts->parts[i + 1],
+                (parts->count - i - 1) * sizeof *parts->parts);
+        parts->count--;
+        break;
+    }
+    parts->are_too_many |= parts->count == READER_PARTS_MAX;
+    if (parts->count == READER_PARTS_MAX)
+        return;
+    while (at < parts->count &&
+           (parts->parts[at].device < part.device ||
+            (parts->parts[at].device == part.device && parts->parts[at].pid < part.pid)))
+        at++;
+    memmove(&parts->parts[at + 1], &parts->parts[at], (parts->count - at) * sizeof *parts->parts);
+    parts->parts[at] = part;
+    parts->count++;
+}
+
+/* Ops have no process of their own: it is that of the call which made them. Copies may be said to
+ * be of a device that is not theirs (rpd_take_copy). */
+void rpd_find_parts(struct rpd_parts *parts, struct sqlite_input *database)
+{
+    static const char *const none[] = {NULL};
+    static const char *const device[] = {"gpuId", NULL};
+    static const char *const pid[] = {"pid", NULL};
+    static const char *const type[] = {"string", NULL};
+    static const struct rpd_source sources[] = {
+        {"rocpd_api_ops", "L", NULL, NULL, none, 0, true},
+        {"rocpd_op", "O", "id", "op_id", device, 0, true},
+        {"rocpd_api", "A", "id", "api_id", pid, 0, true},
+        {"rocpd_string", "S", "id", "opType_id", type, 1, false},
+    };
+    const struct rpd_query query = {sources, sizeof sources / sizeof *sources, false};
+    struct rpd_part last = {.pid = -1, .device = -1};
+    struct sqlite_rows rows;
+
+    *parts = (struct rpd_parts){.count = 0};
+    rpd_rows_open(&rows, database, &query);
+    while (!parts->are_too_many && sqlite_rows_next(&rows)) {
+        const char *type_text = sqlite_text(&rows, 2);
+        const bool is_kernel = !type_text || rpd_content_of(type_text) == ROCPROF_KERNELS;
+        const struct rpd_part part = {.pid = sqlite_integer(&rows, 1, -1),
+                                      .device =
+                                          is_kernel ? sqlite_integer(&rows, 0, -1) : INT64_MAX};
+
+        if (part.pid >= 0 && (part.pid != last.pid || part.device != last.device))
+            rpd_parts_add(parts, part);
+        last = part;
+    }
+    sqlite_rows_clear(&rows);
+}

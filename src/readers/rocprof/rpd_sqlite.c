@@ -1,0 +1,286 @@
+/* Reads the SQLite databases of RocmProfileData (RPD, .rpd), one process at a time: a process with
+ * work on a device is a rank. Views of the file, which are programs, are not run. */
+#include "base/io/progress.h"
+#include "base/text/prefix.h"
+#include "readers/rocprof/rpd_reading.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- calls and ranges of the host ----------------------------------------------------------- */
+
+enum {
+    CALL_ID, /* of rocpd_api */
+    CALL_PID,
+    CALL_THREAD,
+    CALL_START,
+    CALL_END,
+    CALL_NAME,
+    CALL_DOMAIN,
+    CALL_CATEGORY,
+    CALL_ARGUMENTS, /* its text */
+    CALL_OPERATOR,  /* of ext_autogradapi */
+    CALL_SEQUENCE,
+    CALL_OPERATOR_ID,
+    CALL_SIZES,
+};
+
+/* What stands behind the name of an operator. */
+enum { RPD_OPERATOR_TEXT_MAX = 8192 };
+
+static const char *const call_columns_of_api[] = {
+    "id", "pid", "tid", "start", "end", "apiName_id", "domain_id", "category_id", NULL};
+static const char *const call_texts[] = {"string", NULL};
+static const char *const operator_columns[] = {"autogradName_id", "seq", "op_id", "sizes", NULL};
+static const struct rpd_source call_sources[] = {
+    {"rocpd_api", "A", NULL, NULL, call_columns_of_api, 0, true},
+    {"rocpd_ustring", "U", "id", "args_id", call_texts, 0, false},
+    {"ext_autogradapi", "G", "api_ptr_id", "id", operator_columns, 0, false},
+};
+enum { CALL_SOURCE_COUNT = sizeof call_sources / sizeof *call_sources };
+
+/* The tracer writes down its own work as calls; before schema 3 its names are all that tells. */
+static bool rpd_is_overhead(const char *domain, const char *name)
+{
+    static const char *const names[] = {"rpdflush", "hcc_activity_callback", "BLOCKING", NULL};
+
+    if (strcmp(domain, "rpd_tracer") == 0 || strstr(name, "::writeRows") ||
+        strstr(name, "::buffer_callback"))
+        return true;
+    for (const char *const *one = names; *one; one++)
+        if (strcmp(name, *one) == 0)
+            return true;
+    return false;
+}
+
+/* Domains are free: HIP's and CUDA's are calls, all others are ranges that a program or library
+ * names. Before schema 3 there were none. */
+static enum rocprof_content rpd_content_of_call(const char *domain, const char *name)
+{
+    static const char *const calls[] = {"hip", "cuda", "hsa_", "nccl", "__hip", NULL};
+
+    if (strcmp(name, "UserMarker") == 0)
+        return ROCPROF_MARKERS;
+    if (rpd_is_overhead(domain, name))
+        return ROCPROF_OVERHEAD;
+    if (strcmp(domain, "hip") == 0 || strcmp(domain, "cuda") == 0)
+        return ROCPROF_CALLS;
+    for (const char *const *start = calls; *start; start++)
+        if (has_prefix(name, *start))
+            return ROCPROF_CALLS;
+    return name[0] == 'c' && name[1] == 'u' && isupper((unsigned char)name[2]) ? ROCPROF_CALLS
+                                                                               : ROCPROF_MARKERS;
+}
+
+/* What emit_nvtx wrote before 'python -m rocpd.autograd' took it apart. */
+static uint32_t rpd_autograd_text(struct rpd_reading *reading, const struct sqlite_rows *rows)
+{
+    char text[RPD_OPERATOR_TEXT_MAX];
+    const char *name = rpd_string_text(reading, sqlite_integer(rows, CALL_OPERATOR, -1));
+    const char *sizes = sqlite_text(rows, CALL_SIZES);
+    int64_t sequence = -1, id = -1;
+    int length;
+
+    (void)sqlite_is_integer(rows, CALL_SEQUENCE, &sequence);
+    (void)sqlite_is_integer(rows, CALL_OPERATOR_ID, &id);
+    length = snprintf(text, sizeof text, "%s, seq = %" PRId64 ", op_id = %" PRId64 "%s%s", name,
+                      sequence, id, sizes && *sizes ? ", sizes = " : "", sizes ? sizes : "");
+    return rocprof_text(&reading->run, length > 0 && (size_t)length < sizeof text ? text : name);
+}
+
+/* An operator as libraries log it through rlog: {"sizes": [[8, 64]], "seq": 12, "op_id": 3}. */
+static uint32_t rpd_logged_operator(struct rpd_reading *reading, const char *name,
+                                    const char *arguments)
+{
+    char text[RPD_OPERATOR_TEXT_MAX];
+    struct json_slice json = rocprof_json_copy(arguments);
+    struct json_slice sizes = {.text = "", .length = 0};
+    const bool has_sizes = rocprof_json_member(&json, "sizes", &sizes);
+    const int length =
+        snprintf(text, sizeof text, "%s, seq = %" PRId64 ", op_id = %" PRId64 "%s%.*s", name,
+                 rocprof_json_integer(&json, "seq", -1), rocprof_json_integer(&json, "op_id", -1),
+                 has_sizes ? ", sizes = " : "", (int)sizes.length, sizes.text);
+
+    free((char *)(uintptr_t)json.text);
+    return rocprof_text(&reading->run, length > 0 && (size_t)length < sizeof text ? text : name);
+}
+
+/* A range's own text, from which its name is made (nvtx_name_apply). */
+static uint32_t rpd_range_text(struct rpd_reading *reading, const struct sqlite_rows *rows,
+                               const char *name)
+{
+    const char *arguments = sqlite_text(rows, CALL_ARGUMENTS);
+    const char *category = rpd_string_text(reading, sqlite_integer(rows, CALL_CATEGORY, -1));
+    const char *domain = rpd_string_text(reading, sqlite_integer(rows, CALL_DOMAIN, -1));
+
+    if (!sqlite_is_null(rows, CALL_OPERATOR))
+        return rpd_autograd_text(reading, rows);
+    if (strcmp(name, "UserMarker") == 0)
+        return rocprof_text(&reading->run, arguments && *arguments ? arguments : name);
+    if (strcmp(domain, "torch") == 0 && strstr(category, "function"))
+        return rpd_logged_operator(reading, name, arguments);
+    return rocprof_text(&reading->run, name);
+}
+
+/* The call's id is its correlation: ops are linked to it. A range has one, too, by which its text
+ * is found again at the end. */
+static void rpd_read_call(struct rpd_reading *reading, const struct sqlite_rows *rows)
+{
+    static const char *const categories[] = {[ROCPROF_CALLS] = "calls",
+                                             [ROCPROF_OVERHEAD] = "rpd_tracer",
+                                             [ROCPROF_MARKERS] = "UserMarker"};
+    const uint32_t string = rocprof_string(&reading->strings, sqlite_integer(rows, CALL_NAME, -1));
+    const char *name = string_pool_text(&reading->run.builder.strings, string);
+    const char *domain = rpd_string_text(reading, sqlite_integer(rows, CALL_DOMAIN, -1));
+    const enum rocprof_content content = rpd_content_of_call(domain, name);
+    struct rocprof_record record = {.has = 0};
+
+    if (content == ROCPROF_CALLS && has_prefix(name, "cu"))
+        reading->run.builder.facts.is_rocm = 0;
+    rocprof_take(&record, rows, CALL_THREAD, ROCPROF_THREAD);
+    rocprof_take(&record, rows, CALL_START, ROCPROF_START);
+    rocprof_take(&record, rows, CALL_END, ROCPROF_END);
+    rocprof_take(&record, rows, CALL_ID, ROCPROF_CORRELATION);
+    if (content == ROCPROF_MARKERS)
+        rocprof_run_name_marker(&reading->run, sqlite_integer(rows, CALL_ID, -1),
+                                rpd_range_text(reading, rows, name));
+    rocprof_take_name(&reading->run, &record, string);
+    rocprof_run_set_category(&reading->run, categories[content]);
+    rocprof_run_add(&reading->run, content, &record);
+}
+
+/* Calls of processes without device work (launchers of workers) are told with the first. */
+static void rpd_read_calls(struct rpd_reading *reading)
+{
+    struct rpd_source sources[CALL_SOURCE_COUNT];
+    const struct rpd_query query = {sources, CALL_SOURCE_COUNT, false};
+    struct sqlite_rows rows;
+
+    memcpy(sources, call_sources, sizeof sources);
+    sources[1].table = rpd_text_table(reading->database);
+    rpd_rows_open(&rows, reading->database, &query);
+    while (sqlite_rows_next(&rows)) {
+        const int64_t pid = sqlite_integer(&rows, CALL_PID, -1);
+
+        if (reading->run.pid < 0 || pid == reading->run.pid)
+            rpd_read_call(reading, &rows);
+        else if (reading->part == 0 && !rpd_is_part(reading->parts, pid))
+            read_account_leave(&reading->run.builder.read, "calls of processes without device work",
+                               1);
+    }
+    sqlite_rows_clear(&rows);
+}
+
+/* ---- the reader ----------------------------------------------------------------------------- */
+
+/* Users choose the name; tables called so are no others', of rocprofv3's neither. */
+static bool rpd_recognises_file(const struct input_stream *input)
+{
+    return rocprof_has_table_like(input, "rocpd_op", "rocpd_api");
+}
+
+/* A look at all links, since processes are told by the calls of ops alone. */
+static bool rpd_count_parts(uint32_t *count, const struct input_stream *input, struct error *error)
+{
+    SCOPED(sqlite_input) database = {0};
+    struct rpd_parts parts;
+
+    if (!sqlite_input_open(&database, input->name, error))
+        return false;
+    rpd_find_parts(&parts, &database);
+    *count = parts.count > 0 ? parts.count : 1;
+    return reader_can_split(parts.count + parts.are_too_many, error);
+}
+
+/* Session by session: a text may have several ids, and is one text to us. */
+static void rpd_read_strings(struct rpd_reading *reading)
+{
+    struct sqlite_rows rows;
+
+    sqlite_rows_open(&rows, reading->database, "rocpd_string", rocprof_string_columns);
+    rocprof_read_strings(&reading->run, &reading->strings, &rows);
+}
+
+/* The recorder does not write down its version; the schema's tells most of what matters. */
+static void rpd_name_recorder(struct rpd_reading *reading)
+{
+    static const char *const columns[] = {"tag", "value", NULL};
+    struct read_account *read = &reading->run.builder.read;
+    struct sqlite_rows rows;
+
+    (void)snprintf(read->recorder, sizeof read->recorder, "RocmProfileData (rpd_tracer)");
+    sqlite_rows_open(&rows, reading->database, "rocpd_metadata", columns);
+    while (sqlite_rows_next(&rows)) {
+        const char *tag = sqlite_text(&rows, 0);
+        const char *value = sqlite_text(&rows, 1);
+
+        if (tag && value && strcmp(tag, "schema_version") == 0)
+            (void)snprintf(read->recorder, sizeof read->recorder,
+                           "RocmProfileData (rpd_tracer), schema %.32s", value);
+    }
+    sqlite_rows_clear(&rows);
+}
+
+/* Whatever the reading came to. */
+static void rpd_reading_clear(struct rpd_reading *reading)
+{
+    rocprof_run_clear(&reading->run);
+    hash_map_clear(&reading->strings);
+    rpd_ids_clear(&reading->linked);
+    rpd_ids_clear(&reading->taken);
+    rpd_ids_clear(&reading->sessions);
+    hash_map_clear(&reading->copies);
+}
+
+/* Ops before calls: names of devices and streams come with them. Tables called ext_ are made of the
+ * others by programs that come with the recorder. */
+static bool rpd_read(struct trace *trace, struct input_stream *input,
+                     const struct read_options *options, struct error *error)
+{
+    SCOPED(sqlite_input) database = {0};
+    struct rpd_parts parts;
+    struct rpd_reading reading = {.database = &database, .parts = &parts, .part = options->part};
+    bool is_good;
+
+    if (!sqlite_input_open(&database, input->name, error))
+        return false;
+    rpd_find_parts(&parts, &database);
+    rocprof_run_init(&reading.run);
+    reading.run.agents_are_devices = true;
+    if (reading.part < parts.count)
+        reading.run.pid = parts.parts[reading.part].pid;
+    rpd_read_strings(&reading);
+    rpd_name_recorder(&reading);
+    rpd_read_ops(&reading);
+    rpd_read_calls(&reading);
+    rocprof_name_process(&reading.run, reading.part, parts.count,
+                         "numbered in the order of their devices");
+    sqlite_input_tell_damage(&reading.run.builder.read, &database);
+    if (reading.part == 0)
+        sqlite_input_tell_unused(&reading.run.builder.read, &database, "ext_");
+    reading.run.builder.read.text_bytes = database.file_bytes;
+    progress_advance(options->progress, database.file_bytes);
+    is_good = rocprof_check_rows(&reading.run, &database,
+                                 "record with runTracer.sh, or call rpdTracerControl().start() in "
+                                 "a program that loadTracer.sh runs",
+                                 error);
+    if (is_good) {
+        rocprof_run_finish(&reading.run);
+        trace_finish(trace, &reading.run.builder, 1, options->threads);
+    }
+    rpd_reading_clear(&reading);
+    return is_good;
+}
+
+const struct reader rpd_sqlite_reader = {
+    .name = "rpd",
+    .summary = "an SQLite database that RocmProfileData wrote (.rpd)",
+    .recognises = is_sqlite_head,
+    .recognises_file = rpd_recognises_file,
+    .count_parts = rpd_count_parts,
+    .read = rpd_read,
+};
