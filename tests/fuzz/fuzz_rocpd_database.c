@@ -27,6 +27,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 require_invariant(trace.device[i].duration_ns >= 0,
                                   "that no kernel ends before it starts");
         }
-    (void)close(file.descriptor);
+    fuzz_file_close(&file, &error);
     return 0;
 }
