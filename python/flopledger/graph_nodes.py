@@ -48,6 +48,14 @@ class NotTold(Exception):
     """The driver does not tell, or not in a way that is known here."""
 
 
+class Room:
+    """For the answers about one node of so many."""
+
+    def __init__(self, count: int) -> None:
+        self.nodes = (Handle * max(1, count))()
+        self.edges = (ctypes.c_uint64 * max(1, count))()  # CUgraphEdgeData, of 8 bytes
+
+
 class GraphDriver:
     def __init__(self, library: Any = None) -> None:
         self.library = library or ctypes.CDLL("libcuda.so.1")
@@ -60,10 +68,11 @@ class GraphDriver:
     def nodes(self, stream: int) -> list[Node]:
         """Of the graph that the stream is captured into, in an order in which each stands behind what it waits for."""
         handles = self.handles(self.graph_of(stream))
+        room = Room(len(handles))
         known: dict[int, int] = {}
         nodes = []
         for place, handle in enumerate(handles):
-            if any(known.get(before, place) >= place for before in self.before(handle)):
+            if any(known.get(before, place) >= place for before in self.before(handle, room)):
                 raise NotTold("the order of the nodes")
             known[handle] = place
             node = self.node(handle)
@@ -91,22 +100,24 @@ class GraphDriver:
         self.ask("cuGraphGetNodes", graph, found, ctypes.byref(count))
         return [int(handle or 0) for handle in found[: count.value]]
 
-    def before(self, handle: int) -> list[int]:
-        """What a node waits for."""
-        try:
-            return self.list_before("cuGraphNodeGetDependencies_v2", handle, (None,))
-        except NotTold:  # a driver before 12.3
-            return self.list_before("cuGraphNodeGetDependencies", handle, ())
-
-    def list_before(self, name: str, handle: int, no_edges: tuple[Any, ...]) -> list[int]:
-        count = ctypes.c_size_t()
-        self.ask(name, Handle(handle), None, *no_edges, ctypes.byref(count))
-        found = (Handle * max(1, count.value))()
-        edges: tuple[Any, ...] = ()
-        if no_edges:
-            edges = ((ctypes.c_uint64 * max(1, count.value))(),)  # CUgraphEdgeData, of 8 bytes
-        self.ask(name, Handle(handle), found, *edges, ctypes.byref(count))
-        return [int(each or 0) for each in found[: count.value]]
+    def before(self, handle: int, room: Room) -> list[int]:
+        """What a node waits for. Its edges are always asked for with it: kernels that begin before the one in front has ended have
+        data on theirs, and a question without room for that is refused, one for the number alone too.
+        """
+        count = ctypes.c_size_t(len(room.nodes))
+        given = (Handle(handle), room.nodes)
+        for name, edges in (
+            ("cuGraphNodeGetDependencies_v2", (room.edges,)),
+            ("cuGraphNodeGetDependencies", ()),  # of a driver before 12.3, whose edges have no data
+        ):
+            count = ctypes.c_size_t(len(room.nodes))
+            try:
+                self.ask(name, *given, *edges, ctypes.byref(count))
+            except NotTold:
+                continue
+            return [int(each or 0) for each in room.nodes[: count.value]]
+        # Captured nodes come in the order of their calls, and a report holds names beside those of the replay: this is one check more.
+        return []
 
     def node(self, handle: int) -> Node | None:
         """None where it has no work for the device."""

@@ -5,8 +5,9 @@
  *     loaded PLACE NAME GRID BLOCK     by a kernel of a library
  *     memcpy PLACE, memset, empty, graph, conditional; lost: its questions fail
  * and about all of it: "status 0", not captured; "before 1", the first waits for the second;
- * "without v2", "without v3", of calls that have two versions. With HAS_CUDA_H it is compiled
- * against NVIDIA's own header. */
+ * "without v2", "without v3", of calls that have two versions; "programmatic 1",
+ * edges have data; "without edges", nobody tells what waits for what. With HAS_CUDA_H it is
+ * compiled against NVIDIA's own header. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +51,12 @@ struct kernel_node {
     CUkernel kern;
     CUcontext ctx;
 };
-enum { CUDA_SUCCESS = 0, CUDA_ERROR_UNKNOWN = 999 };
+enum {
+    CUDA_SUCCESS = 0,
+    CUDA_ERROR_INVALID_VALUE = 1,
+    CUDA_ERROR_LOSSY_QUERY = 918,
+    CUDA_ERROR_UNKNOWN = 999
+};
 #endif
 
 _Static_assert(sizeof(kernel_params) == 72 && sizeof(CUgraphEdgeData) == 8, "as in graph_nodes.py");
@@ -65,7 +71,7 @@ struct node {
 
 static struct node nodes[NODES_MAX + 1]; /* from 1: 0 is no handle */
 static size_t node_count;
-static int status = 1, without, is_backward;
+static int status = 1, without, is_backward, is_programmatic, is_without_edges;
 
 void stand_in_graph(const char *text);
 
@@ -75,13 +81,18 @@ void stand_in_graph(const char *text)
 
     node_count = 0;
     status = 1;
-    without = is_backward = 0;
+    without = is_backward = is_programmatic = is_without_edges = 0;
     for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n")) {
         struct node node = {0};
         unsigned int *s = node.sizes;
 
+        if (strcmp(line, "without edges") == 0) {
+            is_without_edges = 1;
+            continue;
+        }
         if (sscanf(line, "status %d", &status) == 1 ||
             sscanf(line, "before %d", &is_backward) == 1 ||
+            sscanf(line, "programmatic %d", &is_programmatic) == 1 ||
             sscanf(line, "without v%d", &without) == 1)
             continue;
         if (sscanf(line, "%15s %*d %2047s %u %u %u %u %u %u", node.kind, node.name, s, s + 1, s + 2,
@@ -147,6 +158,8 @@ static CUresult dependencies_of(CUgraphNode node, CUgraphNode *found, size_t *co
 {
     size_t place = place_of(node);
 
+    if (is_without_edges)
+        return CUDA_ERROR_UNKNOWN;
     if (is_backward)
         return place == 1 ? fill(found, count, 2, 2) : fill(found, count, 1, 0);
     return place > 1 ? fill(found, count, place - 1, place - 1) : fill(found, count, 1, 0);
@@ -155,17 +168,25 @@ static CUresult dependencies_of(CUgraphNode node, CUgraphNode *found, size_t *co
 CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *found, size_t *count);
 CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *found, size_t *count)
 {
-    return dependencies_of(node, found, count);
+    return is_programmatic ? CUDA_ERROR_LOSSY_QUERY : dependencies_of(node, found, count);
 }
 
+/* As the reference of the driver's functions says: edges with data are never left out silently, and
+ * nobody asks for edges without nodes. */
 CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *found, CUgraphEdgeData *edges,
                                        size_t *count);
 CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *found, CUgraphEdgeData *edges,
                                        size_t *count)
 {
+    if (without == 2)
+        return CUDA_ERROR_UNKNOWN;
+    if (is_programmatic && !edges)
+        return CUDA_ERROR_LOSSY_QUERY;
+    if (edges && !found)
+        return CUDA_ERROR_INVALID_VALUE;
     if (edges)
-        memset(edges, 0, sizeof *edges);
-    return without == 2 ? CUDA_ERROR_UNKNOWN : dependencies_of(node, found, count);
+        memset(edges, is_programmatic, sizeof *edges);
+    return dependencies_of(node, found, count);
 }
 
 CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)

@@ -363,6 +363,16 @@ class Booking:
         for a, b, mask in stretches(self.changes_of_host(thread, step.thread), start, until):
             step.accounts[HOST[lowest_bit(mask)] if mask else "idle_nothing"] += b - a
 
+    def launched_before(self) -> int:
+        """Work of a stream without a launch, before the first that has one: launched before the recording began."""
+        began: set[Any] = set()
+        count = 0
+        for work in self.work:
+            if work.launch:
+                began.add(work.stream)
+            count += not work.launch and work.stream not in began
+        return count
+
     def book(self) -> Ledger:
         step_thread = self.steps[0].thread if self.steps else None
         timeline = self.timeline(step_thread)
@@ -377,6 +387,7 @@ class Booking:
         totals: Counter[str] = Counter(
             device_events=len(self.work),
             linked=sum(1 for work in self.work if work.launch),
+            launched_before=self.launched_before(),
             all_device_events=self.all_device_events,
             all_linked=self.all_linked,
         )

@@ -293,6 +293,14 @@ class Driver(unittest.TestCase):
             with self.subTest(lines), self.assertRaises(NotTold):
                 self.nodes(*lines)
 
+    def test_edges_with_data(self) -> None:
+        """Of kernels that begin before the one in front of them has ended, as cuBLAS launches its own on Hopper."""
+        kernels = [f"kernel {place} _Z4gemmPfi 1 1 1 1 1 1" for place in range(3)]
+        found = self.nodes("programmatic 1", *kernels)
+        self.assertEqual([node.name for node in found], 3 * ["gemm(float*, int)"])
+        found = self.nodes("without edges", *kernels)
+        self.assertEqual([node.name for node in found], 3 * ["gemm(float*, int)"])
+
     def test_older_and_newer_drivers(self) -> None:
         kernel = "kernel 0 _Z4gemmPfi 1 1 1 1 1 1"
         for version in ("without v2", "without v3"):
