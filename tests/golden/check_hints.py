@@ -56,6 +56,11 @@ def no_batches(description: Description) -> None:
 
 
 HOLES: tuple[Callable[[Description], None], ...] = (no_models, no_modules, no_steps, no_batches)
+GRAPHS = GOLDEN / "graphs"
+WANTED_OF_GRAPHS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "that given has no graph of their kernels": lambda launch: launch.update(kernel="another"),
+    "needs a capture that names its kernels": lambda launch: launch.pop("kernel"),
+}
 WANTED = {no_models: "needs the model in capture.json", no_steps: "needs the steps in capture.json"}
 
 
@@ -103,6 +108,29 @@ def is_trace(path: Path) -> bool:
     return path.name != "capture.json" and not path.name.endswith(".memory.json")
 
 
+def told_of(words: list[Any]) -> str:
+    """In one line."""
+    return " ".join(subprocess.run(words, capture_output=True, text=True).stdout.split())
+
+
+def complaints_of_graphs(program: str) -> list[str]:
+    """What a replay lacks where its capture has no names, names of other kernels, or is not there."""
+    (path,) = (GRAPHS / "capture_traces").iterdir()
+    capture = json.loads(path.read_text())
+    launches = [e["args"] for e in capture["traceEvents"] if "kernel" in e.get("args", {})]
+    complaints = [] if launches else ["graphs: the capture has no names"]
+    with tempfile.TemporaryDirectory(prefix="flopledger-hints-") as name:
+        replay, given = Path(name) / "replay.json", Path(name) / "capture.json"
+        shutil.copy(GRAPHS / "replay.json", replay)
+        told = {"--capture tells them": told_of([program, "report", replay])}
+        for wanted, change in WANTED_OF_GRAPHS.items():
+            for launch in launches:
+                change(launch)
+            given.write_text(json.dumps(capture))
+            told[wanted] = told_of([program, "report", "--capture", given, replay])
+    return complaints + [f"graphs: not said: {text}" for text in told if text not in told[text]]
+
+
 def main() -> None:
     program = os.environ.get("FLOPLEDGER", "flopledger")
     complaints: list[str] = []
@@ -111,6 +139,7 @@ def main() -> None:
             folder = Path(name) / capture.name
             shutil.copytree(capture, folder)
             complaints += complaints_of(program, capture, folder)
+    complaints += complaints_of_graphs(program)
     print("\n".join(complaints) or "hints in the words of who recorded")
     sys.exit(bool(complaints))
 

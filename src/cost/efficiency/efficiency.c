@@ -382,14 +382,38 @@ static enum cost_obstacle obstacle_of_uncounted(const struct efficiency *efficie
     return efficiency->costs->has_shapes ? PRICE_NO_FORMULA : PRICE_NO_SHAPES;
 }
 
-/* By the obstacle that holds most time: what lifts it helps most. */
+/* What would tell the operators of replayed graphs; NULL where none of these lacks them. By what
+ * became of most of their time. */
+static const char *graphs_need(const struct graph_replays *graphs, int64_t *lacking_ns)
+{
+    static const char *const needs[GRAPH_FATE_COUNT] = {
+        [GRAPH_NO_NAMES] = "needs a capture that names its kernels: `flopledger run` records one",
+        [GRAPH_NO_MATCH] = "needs the capture of these CUDA graphs: that given has no graph of "
+                           "their kernels",
+    };
+    enum graph_fate most = GRAPH_NO_CAPTURE;
+
+    for (int fate = GRAPH_NO_CAPTURE; graphs && fate < GRAPH_FATE_COUNT; fate++) {
+        *lacking_ns += graphs->fate_ns[fate];
+        if (graphs->fate_ns[fate] > graphs->fate_ns[most])
+            most = (enum graph_fate)fate;
+    }
+    return needs[most];
+}
+
+/* By the obstacle that holds most time: what lifts it helps most. Kernels of graphs may have the
+ * launching call's own range for an operator. */
 const char *efficiency_needs(const struct efficiency *efficiency)
 {
+    int64_t lacking_ns = 0;
+    const char *of_graphs = graphs_need(efficiency->trace->graphs, &lacking_ns);
     enum cost_obstacle most = obstacle_of_uncounted(efficiency);
 
     for (int i = PRICE_KNOWN + 1; i < PRICE_OBSTACLE_COUNT; i++)
         if (efficiency->uncosted[i].kernel_ns > efficiency->uncosted[most].kernel_ns)
             most = (enum cost_obstacle)i;
+    if (of_graphs && 2 * lacking_ns > efficiency->uncosted[most].kernel_ns)
+        return of_graphs;
     return most == PRICE_NO_SHAPES ? recorder_words_for(efficiency->trace)->needs_shapes
                                    : obstacle_needs(most);
 }
