@@ -4,6 +4,7 @@
 #include "commands/page_options.h"
 #include "cost/devices/find_device_peak.h"
 #include "output/reports/write_report.h"
+#include "output/results/device_words.h"
 #include "output/results/metrics.h"
 #include "pipeline/subcommands.h"
 #include "sections/model/device_sections.h"
@@ -102,7 +103,7 @@ static bool run_device(int count, char **arguments, struct error *error)
         return false;
     results_init(&results);
     if (count == 0) {
-        page = results_add_rank(&results, "devices", "devices", -1);
+        page = results_add_rank(&results, "devices", "devices", -1, NO_SPEAKERS);
         rank_add_section(&results, page, describe_device_list(&results));
         return print_page(&results, &settings.page, error);
     }
@@ -116,7 +117,7 @@ static bool run_device(int count, char **arguments, struct error *error)
                          "device '%s' is not known: %s ('flopledger device' lists all; --peak "
                          "gives another command the rate itself)",
                          name, match.how);
-    page = results_add_rank(&results, name, name, -1);
+    page = results_add_rank(&results, name, name, -1, speakers_by_device_name(device->name));
     rank_add_section(&results, page, describe_device_peak(&results, device, match.how));
     return print_page(&results, &settings.page, error);
 }

@@ -2,6 +2,7 @@
 #include "base/core/attributes.h"
 #include "commands/command.h"
 #include "commands/page_options.h"
+#include "output/results/device_words.h"
 #include "output/results/metrics.h"
 #include "pipeline/session.h"
 #include "pipeline/subcommands.h"
@@ -37,7 +38,8 @@ static bool describe(struct results *results, const struct trace *trace, const v
     const char *label = trace->facts.rank >= 0
                             ? results_format(results, "rank %lld", (long long)trace->facts.rank)
                             : path;
-    struct rank_results *rank = results_add_rank(results, label, path, trace->facts.rank);
+    struct rank_results *rank =
+        results_add_rank(results, label, path, trace->facts.rank, device_speakers(trace, NULL));
     struct track_sum *made = trace->sums ? NULL : sums_of_tracks(trace);
     const struct track_sum *sums = trace->sums ? trace->sums : made;
     struct recorded_time time = recorded_time_of(sums, trace->track_count);

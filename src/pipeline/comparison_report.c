@@ -2,6 +2,7 @@
  * all ranks together, compares, and prints. */
 #include "base/core/array.h"
 #include "base/core/invariant.h"
+#include "output/results/device_words.h"
 #include "output/results/metrics.h"
 #include "pipeline/input_files.h"
 #include "pipeline/recorded_memory.h"
@@ -318,7 +319,9 @@ static bool compare_one_with_plan(struct results *results, const struct trace *t
     label = trace->facts.rank >= 0
                 ? results_format(results, "rank %lld", (long long)trace->facts.rank)
                 : path;
-    describe_plan_against_run(results, results_add_rank(results, label, path, trace->facts.rank),
+    describe_plan_against_run(results,
+                              results_add_rank(results, label, path, trace->facts.rank,
+                                               device_speakers(trace, &analyzed.efficiency.peaks)),
                               &(struct analysis_input){.trace = trace,
                                                        .ledger = &analyzed.ledger,
                                                        .costs = &analyzed.costs,

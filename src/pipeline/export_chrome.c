@@ -8,6 +8,7 @@
 #include "output/exports/chrome_tracks.h"
 #include "output/exports/export_format.h"
 #include "output/exports/perfetto_parts.h"
+#include "output/results/device_words.h"
 #include "pipeline/graph_captures.h"
 #include "pipeline/subcommands.h"
 #include "readers/open_trace.h"
@@ -349,10 +350,11 @@ static bool write_trace(struct chrome_file *file, const struct trace *trace,
     if (!file->has_events)
         (void)fputs("{}", file->output);
     file->has_events = true;
-    chrome_write_tracks(
-        file->output,
-        &(struct chrome_source){trace, &analyzed.ledger, &analyzed.costs, &analyzed.efficiency},
-        &file->place, OWN_CATEGORY);
+    chrome_write_tracks(file->output,
+                        &(struct chrome_source){trace, &analyzed.ledger, &analyzed.costs,
+                                                &analyzed.efficiency,
+                                                device_speakers(trace, &analyzed.efficiency.peaks)},
+                        &file->place, OWN_CATEGORY);
     file->index++;
     return true;
 }
@@ -474,6 +476,7 @@ static bool write_part(struct perfetto_file *file, const struct trace_source *so
         return true;
     if (!analyze_rank(&analyzed, &trace, &file->plan->attribution, error))
         return false;
+    place.speakers = device_speakers(&trace, &analyzed.efficiency.peaks);
     if (file->is_merged || source->part_count > 1) {
         (void)snprintf(
             prefix, sizeof prefix, trace.facts.rank >= 0 ? "rank %lld: " : "trace %lld: ",

@@ -9,6 +9,7 @@
 #include "base/text/display_text.h"
 #include "live/run/run_parts.h"
 #include "output/reports/write_report.h"
+#include "output/results/device_words.h"
 #include "pipeline/capture_run.h"
 
 #include <errno.h>
@@ -29,8 +30,10 @@ const char *print_rank_report(struct results *results, size_t index, struct erro
     const char *kept = NULL;
     size_t size;
     FILE *stream = require_memory(open_memstream(&text, &size));
-    bool is_done = all_reports()[0]->write(stream, &alone, &options, error);
+    bool is_done;
 
+    results_use_device_words(results);
+    is_done = all_reports()[0]->write(stream, &alone, &options, error);
     if (fclose(stream) != 0)
         end_out_of_memory();
     if (is_done)
@@ -108,6 +111,7 @@ bool export_results(struct results *results, const struct export_format *format,
 {
     struct export_content content = {.results = results};
 
+    results_use_device_words(results);
     if (format->wants_reports) {
         content.reports = exported_results_print_reports(results, error);
         if (!content.reports)

@@ -7,6 +7,7 @@
 #include "base/io/input_stream.h"
 #include "base/io/progress.h"
 #include "base/text/owned_text.h"
+#include "output/results/device_words.h"
 #include "output/results/metrics.h"
 #include "pipeline/read_files.h"
 #include "pipeline/subcommands.h"
@@ -230,7 +231,9 @@ static void hang_describe_job(struct results *results, const struct flight_dumps
         .causes = &causes,
         .top = wanted->top,
     };
-    struct rank_results *page = results_add_rank(results, "job", "flight recorder", -1);
+    struct rank_results *page =
+        results_add_rank(results, "job", "flight recorder", -1,
+                         speakers_by_backend(flight_text(dumps, dumps->backend)));
     struct section *unfinished;
 
     flight_join_calls(&join, dumps);

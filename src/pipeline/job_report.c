@@ -10,6 +10,7 @@
 #include "cost/devices/find_device_peak.h"
 #include "cost/efficiency/peak_choice.h"
 #include "job/kept_parts.h"
+#include "output/results/device_words.h"
 #include "output/results/metrics.h"
 #include "output/results/results.h"
 #include "pipeline/analyzed_rank.h"
@@ -530,7 +531,7 @@ static const char *job_report_headline_of(const struct ettr_page *page)
 /* From the outcome to the details; a job of which only incidents are known has a diary only. */
 static void fill_page(struct ettr_page *page, const char *name)
 {
-    struct rank_results *rank = results_add_rank(page->results, name, name, -1);
+    struct rank_results *rank = results_add_rank(page->results, name, name, -1, NO_SPEAKERS);
 
     if (page->job->incident_count)
         rank_add_section(page->results, rank, describe_diary(page));

@@ -3,6 +3,7 @@
 #include "base/core/out_of_memory.h"
 #include "cost/devices/measured_rates.h"
 #include "live/run/run_parts.h"
+#include "output/results/device_words.h"
 #include "output/results/metrics.h"
 #include "pipeline/capture_run.h"
 #include "pipeline/subcommands.h"
@@ -72,7 +73,8 @@ bool measure_device(struct results *results, const char *path, const char *kind,
 
     if (is_read) {
         struct rank_results *page =
-            results_add_rank(results, results_text(results, rates.device), path, -1);
+            results_add_rank(results, results_text(results, rates.device), path, -1,
+                             speakers_by_device_name(rates.device));
 
         rank_add_section(results, page, describe_measured_rates(results, &rates));
     }

@@ -100,7 +100,8 @@ static bool memory_internevo_write_folder(struct results *results, const struct 
         is_written = memory_internevo_write_file(&writing, page, error);
     is_written = is_written && output_folder_close(&folder, error);
     if (is_written)
-        results_add_rank(results, "", results_text(results, path), memory.batch.rank);
+        results_add_rank(results, "", results_text(results, path), memory.batch.rank,
+                         device_speakers(trace, NULL));
     free(path);
     return is_written;
 }
@@ -171,7 +172,6 @@ static bool memory_of_capture_describe_rank(struct results *results, const struc
         .top = settings->top == 0 ? UINT32_MAX : (uint32_t)settings->top,
         .depth = settings->depth < 0 ? UINT32_MAX : (uint32_t)settings->depth,
     };
-    struct peak_choice peaks;
     struct rank_results *rank;
 
     if (!recorded_memory_read(&memory, trace, error) ||
@@ -183,8 +183,6 @@ static bool memory_of_capture_describe_rank(struct results *results, const struc
         rank->timeline = make_memory_timeline(results, &view);
     if (settings->fit_bytes > 0)
         rank_add_section(results, rank, describe_fit(results, &view, settings, &memory.batch));
-    choose_peaks(&peaks, trace, view.device, NULL);
-    rank_use_device_words(results, rank, device_speakers(trace, &peaks));
     return true;
 }
 
@@ -290,9 +288,9 @@ static void memory_of_snapshot_add_section(struct results *results, struct rank_
 static void describe_device(struct results *results, const struct snapshot_view *view,
                             const char *path, bool has_timeline)
 {
-    struct rank_results *rank =
-        results_add_rank(results, results_format(results, "device %u", view->replay->device),
-                         results_text(results, path), -1);
+    struct rank_results *rank = results_add_rank(
+        results, results_format(results, "device %u", view->replay->device),
+        results_text(results, path), -1, speakers_of_snapshot(view->replay->snapshot));
 
     memory_of_snapshot_add_section(results, rank, describe_snapshot_oom(results, view));
     memory_of_snapshot_add_section(results, rank, describe_snapshot_peak(results, view));
@@ -401,7 +399,8 @@ static void memory_of_snapshot_compare_devices(struct results *results,
         view_device(&other, &places_after, i, settings);
         rank = results_add_rank(
             results, results_format(results, "device %u", i),
-            results_format(results, "%s, compared with %s", path, settings->compare), -1);
+            results_format(results, "%s, compared with %s", path, settings->compare), -1,
+            speakers_of_both(speakers_of_snapshot(before), speakers_of_snapshot(after)));
         memory_of_snapshot_add_section(results, rank,
                                        describe_snapshot_change(results, &one.view, &other.view));
     }

@@ -3,6 +3,7 @@
 #include "cost/architectures/read_architecture.h"
 #include "cost/architectures/serving_cost.h"
 #include "cost/devices/find_device_peak.h"
+#include "output/results/device_words.h"
 #include "output/results/metrics.h"
 #include "pipeline/subcommands.h"
 #include "sections/model/convention_table.h"
@@ -154,6 +155,17 @@ static bool resolve_peak(struct model_run *run, const struct model_settings *set
     return true;
 }
 
+/* Whose words are used, by a name as the user may write it. */
+static uint32_t speakers_of_device(const char *name)
+{
+    const struct device_peak *device = NULL;
+    struct device_match match;
+
+    if (name)
+        device = find_device_peak(name, NULL, &match);
+    return speakers_by_device_name(device ? device->name : name);
+}
+
 /* Parts, conventions and rules in this order: what is counted, by whom it is counted how, and
  * why these differ. */
 static bool print_training_flops(const struct model_settings *settings,
@@ -172,7 +184,8 @@ static bool print_training_flops(const struct model_settings *settings,
     if (!resolve_sequence(&run, settings, error) || !resolve_layout(&run, settings, error) ||
         !resolve_peak(&run, settings, &results, error))
         return false;
-    model = results_add_rank(&results, settings->config, settings->config, -1);
+    model = results_add_rank(&results, settings->config, settings->config, -1,
+                             speakers_of_device(settings->device));
     rank_add_section(&results, model, describe_model_parts(&results, &run));
     rank_add_section(&results, model, describe_conventions(&results, &run));
     rank_add_section(&results, model, describe_convention_rules(&results));
@@ -296,7 +309,9 @@ static bool print_serving_step(const struct model_settings *settings,
         !resolve_roof(&run, &settings->peaks, settings->device, error))
         return false;
     results_init(&results);
-    rank_add_section(&results, results_add_rank(&results, settings->config, settings->config, -1),
+    rank_add_section(&results,
+                     results_add_rank(&results, settings->config, settings->config, -1,
+                                      speakers_of_device(settings->device)),
                      describe_serving_step(&results, &run));
     return print_page(&results, page, error);
 }

@@ -9,6 +9,7 @@
 #include "base/text/terminal.h"
 #include "output/reports/section_choice.h"
 #include "output/reports/write_report.h"
+#include "output/results/device_words.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -183,7 +184,7 @@ static bool page_is_standard_output(const struct page_settings *settings)
 }
 
 /* `place`: where the page is looked at in the end, which tells its width and colors. */
-static bool page_write_page(FILE *output, FILE *place, const struct results *results,
+static bool page_write_page(FILE *output, FILE *place, struct results *results,
                             const struct page_settings *settings, struct error *error)
 {
     struct report_options options = {
@@ -195,11 +196,12 @@ static bool page_write_page(FILE *output, FILE *place, const struct results *res
         .use_unicode = locale_is_utf8(),
     };
 
+    results_use_device_words(results); /* here, so that no command can forget it */
     return all_reports()[settings->format]->write(output, results, &options, error);
 }
 
 /* On a terminal through a pager, where there is one. */
-static bool show_page(const struct results *results, const struct page_settings *settings,
+static bool show_page(struct results *results, const struct page_settings *settings,
                       struct error *error)
 {
     SCOPED(pager) pager = {0};
@@ -210,8 +212,7 @@ static bool show_page(const struct results *results, const struct page_settings 
 }
 
 /* A file gets its name when it is whole (see output_file): no program finds half a page. */
-bool print_page(const struct results *results, const struct page_settings *settings,
-                struct error *error)
+bool print_page(struct results *results, const struct page_settings *settings, struct error *error)
 {
     SCOPED(output_file) file = {0};
 

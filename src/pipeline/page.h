@@ -28,7 +28,7 @@ struct page_settings {
 extern const char *const color_names[];
 
 /* Writes the results in the chosen format to the chosen place. */
-MUST_USE bool print_page(const struct results *results, const struct page_settings *settings,
+MUST_USE bool print_page(struct results *results, const struct page_settings *settings,
                          struct error *error);
 
 /* A page as it is written, whatever the place. */

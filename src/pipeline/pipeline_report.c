@@ -1,5 +1,6 @@
 /* `flopledger report` of a timeline of pipelines. */
 #include "base/io/input_stream.h"
+#include "output/results/device_words.h"
 #include "output/results/metrics.h"
 #include "pipeline/page.h"
 #include "pipeline/subcommands.h"
@@ -55,7 +56,7 @@ bool print_pipeline_report(const char *path, const struct pipeline_report *wante
     find_pipeline_costs(&costs, &simulation);
     results_init(&results);
     results.detailed_rank = ALL_RANKS;
-    rank = results_add_rank(&results, "job", results_text(&results, path), -1);
+    rank = results_add_rank(&results, "job", results_text(&results, path), -1, NO_SPEAKERS);
     rank->headline = pipeline_headline(&results, &simulation, &costs);
     rank_add_section(&results, rank, describe_pipeline(&results, &simulation, &costs));
     stragglers =

@@ -3,6 +3,7 @@
 #include "cost/architectures/serving_cost.h"
 #include "cost/devices/find_device_peak.h"
 #include "cost/plan/plan_search.h"
+#include "output/results/device_words.h"
 #include "output/results/metrics.h"
 #include "pipeline/analyzed_rank.h"
 #include "pipeline/session.h"
@@ -85,9 +86,10 @@ static bool print_plan_serving(const struct plan_wanted *settings,
         !plan_check_heads(setting->model, server.tensor, error))
         return false;
     results_init(&results);
-    describe_plan_serving(
-        &results, results_add_rank(&results, settings->model.config, settings->model.config, -1),
-        setting, &server);
+    describe_plan_serving(&results,
+                          results_add_rank(&results, settings->model.config, settings->model.config,
+                                           -1, speakers_by_device_name(setting->device->name)),
+                          setting, &server);
     return print_page(&results, page, error);
 }
 
@@ -263,7 +265,8 @@ static bool print_plan_training(const struct plan_wanted *settings,
     SCOPED(results) results = {0};
 
     results_init(&results);
-    planned = results_add_rank(&results, settings->model.config, settings->model.config, -1);
+    planned = results_add_rank(&results, settings->model.config, settings->model.config, -1,
+                               speakers_by_device_name(setting->device->name));
     if (!(is_searched ? plan_find_layout(&layout, settings, setting, &search, error)
                       : plan_lay_out(&layout, settings, setting, error)))
         return false;
@@ -321,8 +324,10 @@ static bool plan_from_one(struct results *results, const struct trace *trace, co
                      request, error))
         return false;
     path = results_text(results, trace_text(trace, trace->path));
-    describe_scaled_steps(results, results_add_rank(results, path, path, trace->facts.rank), &steps,
-                          request);
+    describe_scaled_steps(results,
+                          results_add_rank(results, path, path, trace->facts.rank,
+                                           device_speakers(trace, &analyzed.efficiency.peaks)),
+                          &steps, request);
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* `flopledger report` of a profile of Proton. */
 #include "base/io/input_stream.h"
 #include "base/text/owned_text.h"
+#include "output/results/device_words.h"
 #include "output/results/metrics.h"
 #include "pipeline/page.h"
 #include "pipeline/subcommands.h"
@@ -60,6 +61,20 @@ static void find_peaks(struct sums_peaks *peaks, const struct call_sums *sums,
     }
 }
 
+/* By their peaks, which the user may have named; else, or without them, by what Proton says. */
+static uint32_t speakers_of_sums(const struct call_sums *sums, const struct sums_peaks *peaks)
+{
+    uint32_t speakers = NO_SPEAKERS;
+
+    for (size_t i = 0; i < sums->device_count; i++) {
+        const struct device_peak *peak = peaks ? peaks->devices[i] : NULL;
+
+        speakers = speakers_of_both(
+            speakers, speakers_by_device_name(peak ? peak->name : sums->devices[i].architecture));
+    }
+    return speakers;
+}
+
 /* The whole page unless sections were asked for: sums by call path have no first screen. */
 bool print_proton_report(const char *path, const struct proton_report *wanted, struct error *error)
 {
@@ -77,7 +92,7 @@ bool print_proton_report(const char *path, const struct proton_report *wanted, s
     results_init(&results);
     results.detailed_rank = ALL_RANKS;
     rank = results_add_rank(&results, path_name(results_text(&results, path)),
-                            results_text(&results, path), -1);
+                            results_text(&results, path), -1, speakers_of_sums(&sums, &peaks));
     rank->headline = call_sums_headline(&results, &sums);
     rank_add_section(&results, rank, describe_summed_scopes(&results, &sums, &peaks));
     rank_add_section(&results, rank, describe_summed_kernels(&results, &sums, &peaks));
@@ -101,8 +116,8 @@ bool print_proton_inspection(const char *path, const struct page_settings *page,
     trace.read = sums.read;
     results_init(&results);
     results.detailed_rank = ALL_RANKS;
-    rank =
-        results_add_rank(&results, results_text(&results, path), results_text(&results, path), -1);
+    rank = results_add_rank(&results, results_text(&results, path), results_text(&results, path),
+                            -1, speakers_of_sums(&sums, NULL));
     rank_add_section(&results, rank, describe_file(&results, &trace, no_time));
     return print_page(&results, page, error);
 }

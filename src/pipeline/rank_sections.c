@@ -1,7 +1,6 @@
 /* Every analysis of every trace. */
 #include "pipeline/rank_sections.h"
 
-#include "output/results/device_words.h"
 #include "pipeline/recorded_memory.h"
 #include "sections/analysis.h"
 #include "sections/memory/memory_sections.h"
@@ -45,6 +44,4 @@ void add_rank_sections(struct results *results, const struct trace *trace,
                                                    .options = &plan->analysis});
     if (plan->with_memory && trace->memory.count > 0)
         add_memory(results, trace, plan);
-    rank_use_device_words(results, &results->ranks[results->rank_count - 1],
-                          device_speakers(trace, &analyzed->efficiency.peaks));
 }

@@ -1,6 +1,7 @@
 /* Runs every analysis of list.def on one trace. */
 #include "base/core/worker_threads.h"
 #include "critical_path/steps_path.h"
+#include "output/results/device_words.h"
 #include "output/results/metrics.h"
 #include "sections/analysis.h"
 #include "sections/ranks/ranks_overview.h"
@@ -102,6 +103,8 @@ void run_analyses(struct results *results, const struct analysis_input *given)
     const struct analysis_input *input = &shared;
     struct rank_results *rank = results_add_trace(results, input->trace);
 
+    /* --device may name another than the trace. */
+    rank->speakers = device_speakers(input->trace, &input->efficiency->peaks);
     shared.path = given->options->timeline_blocks > 0 ? &path : NULL;
     run_side_by_side_into(results, rank, input);
     (void)replay_of(input); /* where nobody asked: nothing goes on once this returns */

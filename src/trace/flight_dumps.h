@@ -74,7 +74,8 @@ struct flight_dumps {
     struct hash_map group_of_key;
     struct flight_dump *dumps; /* [dump_count]; by rank after flight_dumps_finish */
     size_t dump_count;
-    uint32_t *world; /* [world_count], ascending: every rank that a dump or a group names */
+    uint32_t backend; /* id of the text "nccl"; 0: not known */
+    uint32_t *world;  /* [world_count], ascending: every rank that a dump or a group names */
     size_t world_count;
 };
 

@@ -5,6 +5,10 @@ The project's traces are written anew as other devices' recorders write them (ca
 fire: what to try then never speaks of CUDA. As recordings of CUDA they do. As those of ROCm no title, note or advice has a word
 that only NVIDIA's users know, and each maker's matrix units are called as the maker does. Kernels are given names that tell nothing: then nobody
 says that no matmul runs. What is lost in many places is one finding of its kind. Of timings of a pipeline's stages, or of a device alone, nobody says that Python takes the time between.
+
+Whatever is printed or written, by each command in each format, of recordings on AMD's, Google's, Huawei's and Intel's devices (written here,
+and other people's where they are at hand), has no word of another maker but what the recording itself says. A command that is new has
+to be listed here: COMMANDS.
 """
 
 from __future__ import annotations
@@ -13,6 +17,8 @@ import gzip
 import json
 import os
 import re
+import pickle
+import random
 import subprocess
 import sys
 import tempfile
@@ -22,6 +28,13 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "traces" / "golden"
+GENERATE = ROOT / "tests" / "generate"
+SHARED = Path(os.environ.get("FLOPLEDGER_SHARED", ROOT.parent / "shared")) / "traces"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(GENERATE))
+
+from xplane_file import tpu_space, write_space  # noqa: E402
+
 TRACES = [
     GOLDEN / "what_if" / "training.json",
     GOLDEN / "compare" / "before.json.gz",
@@ -44,6 +57,59 @@ MATRIX_UNITS = {
     "Google TPU v5e": "MXUs",
     "Ascend 910B": "Cube cores",
     "AWS Trainium2": "matrix units",
+}
+# What users of the others do not know; "torch.cuda" and CUDA tensors are ROCm's, too.
+NVIDIAS = NVIDIA_ALONE.pattern
+AMDS = r"|Matrix Core|HIP graph|\bRCCL|\brocprof|\bhip[A-Z]|\bROCm\b"
+OTHERS = r"|\bMXU|Cube core|\bHCCL|\bCANN\b|\bXMX\b|\bXCCL|torch\.(npu|xpu|mtia)\b"
+FOREIGN = {
+    "amd": re.compile(NVIDIAS + OTHERS),
+    "tpu": re.compile(NVIDIAS + AMDS + r"|\bGPUs?\b|\bcuda\b|Cube core|\bHCCL|\bXMX\b|\bNPU\b"),
+    "npu": re.compile(
+        NVIDIAS.replace("|expandable_segments", "")
+        + AMDS
+        + r"|\bGPUs?\b|\bcuda\b|\bMXU|\bTPU|\bXMX\b|\bXCCL"
+    ),
+    "xpu": re.compile(NVIDIAS + AMDS + r"|\bcuda\b|\bMXU|Cube core|\bHCCL|\bNPU\b"),
+}
+OTHER_PEOPLES = {
+    "amd": (
+        "tracelens/mi300/jax_conv_minimal_08/tw003.xplane.pb",
+        "tracelens/mi210/gpu_only_trace/gpu_only_trace.json.gz",
+    ),
+}
+TRACE = ("{trace}",)
+NO_DATA = 4
+# Each subcommand, as it is asked of a recording; none: it answers of no recording's device, or with what another one says.
+COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "report": (("--json", "--all"), ("--html", "{out}.html"), ("--format", "markdown"), ()),
+    "digest": (("-o", "{out}.digest"),),
+    "flops": (("--json",),),
+    "plan": (("--from",),),
+    "memory": (("--json",),),
+    "ranks": (),  # dumps of flight recorders: dumps_of
+    "compare": (("--json", "{trace}"),),
+    "ettr": (),  # logs
+    "inspect": (("--json",),),
+    "device": (),  # the table of all devices
+    "export": (
+        ("csv", "-o", "{out}.tables"),
+        ("jsonl",),
+        ("prometheus",),
+        ("chrome", "-o", "{out}.json"),
+        ("perfetto", "-o", "{out}.pftrace"),
+    ),
+    "nsys-stats": (),  # NVIDIA's
+    "run": (),
+    "attach": (),
+    "trace": (),
+    "top": (),
+    "serve": (),
+    "mcp": (),  # pages of the others
+    "cache": (),
+    "help": (),
+    "man": (),
+    "completion": (),
 }
 OWN_WORDS = {"title", "intro", "note", "what", "try", "not_known", "headline"}
 
@@ -209,10 +275,155 @@ def complaints_of(program: str, folder: Path) -> list[str]:
     return complaints
 
 
+# ---- every command, every format -------------------------------------------------------------------------------
+
+
+def as_of_xpu(trace: Trace) -> Trace:
+    """As PyTorch writes it on Intel's devices, as far as names go."""
+    written = on_platform(trace, "xpu")
+    events = [
+        (
+            {**event, "name": re.sub("^cu(da)?(?=[A-Z])", "ur", event["name"])}
+            if str(event.get("cat", "")).startswith("xpu_")
+            else event
+        )
+        for event in written["traceEvents"]
+    ]
+    devices = [{**d, "name": "Intel Max 1550"} for d in written.get("deviceProperties", [])]
+    kept = {key: value for key, value in written.items() if not key.startswith("cuda")}
+    return {**kept, "traceEvents": events, "deviceProperties": devices}
+
+
+def recordings(folder: Path) -> Iterator[tuple[str, Path]]:
+    for path in (TRACES[0], TRACES[5], GRAPHS):
+        for maker, written in (("amd", as_of_rocm), ("xpu", as_of_xpu)):
+            made = folder / f"{maker}_{path.stem}.json"
+            made.write_text(json.dumps(written(read(path))))
+            yield maker, made
+    yield "npu", GOLDEN / "ascend_trace_view.json"
+    write_space(folder / "tpu.xplane.pb", tpu_space(random.Random(7)).planes)
+    yield "tpu", folder / "tpu.xplane.pb"
+    for maker, names in OTHER_PEOPLES.items():
+        yield from ((maker, SHARED / name) for name in names if (SHARED / name).exists())
+
+
+def texts_in(node: Any) -> Iterator[str]:
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, (dict, list)):
+        for value in node.values() if isinstance(node, dict) else node:
+            yield from texts_in(value)
+
+
+def texts_of(data: bytes, name: str) -> Iterator[str]:
+    """What of an output a reader sees: values of JSON, of a page those that its script gets, else cells and words between two spaces."""
+    text = data.decode(errors="replace")
+    if name.endswith(".html"):
+        for block in re.findall(
+            r'<script type="application/json" id="\w+">(.*?)</script>', text, re.S
+        ):
+            yield from texts_in(json.loads(block))
+    elif text.startswith(("{", "[")) and name != "jsonl":
+        yield from texts_in(json.loads(text))
+    elif name.endswith((".pftrace", ".digest")):
+        yield from (word.decode() for word in re.findall(rb"[ -~]{5,}", data))
+    else:
+        yield from re.split(r"\n|  +|,(?=\S)|\|", text)
+
+
+def outputs(program: str, words: list[str], out: str) -> Iterator[tuple[str, bytes]]:
+    """What a command prints, and what it writes; that a recording holds nothing of it is an answer, too."""
+    done = subprocess.run([program, *words], capture_output=True)
+    if done.returncode not in (0, NO_DATA) and b"is no trace of torch.profiler" not in done.stderr:
+        raise SystemExit(f"exit {done.returncode} of {words}: {done.stderr.decode()}")
+    yield words[1] if words[0] == "export" else "", done.stdout
+    yield "stderr", done.stderr
+    for path in Path(out).parent.glob(Path(out).name + ".*"):
+        for file in path.iterdir() if path.is_dir() else [path]:
+            yield file.name, file.read_bytes()
+            file.unlink()
+
+
+def is_foreign(text: str, maker: str, known: str) -> bool:
+    """Has another maker's words, which are no name in the recording, and no part of one ("jit_f::cudnn-conv.1")."""
+    for found in FOREIGN[maker].finditer(text):
+        name = re.search(rf"[\w.-]*{re.escape(found.group())}[\w.-]*", text)
+        if text.strip() not in known and (
+            name.group() == found.group() or name.group() not in known
+        ):
+            return True
+    return False
+
+
+def foreign_words(program: str, maker: str, trace: Path, folder: Path) -> Iterator[str]:
+    raw = trace.read_bytes()
+    raw = gzip.decompress(raw) if trace.suffix == ".gz" else raw
+    known = raw.decode(errors="replace").replace("\\/", "/")
+    for command, ways in COMMANDS.items():
+        for way in ways:
+            out = str(folder / "out" / "of")
+            filled = [word.format(trace=trace, out=out) for word in (command, *way, *TRACE)]
+            for name, data in outputs(program, filled, out):
+                for text in texts_of(data, name):
+                    if is_foreign(text.replace("\\_", "_"), maker, known):
+                        yield f"{' '.join([command, *way])} of {trace.name}: {text.strip()[:200]}"
+
+
+def snapshot_of(maker: str, folder: Path) -> Path:
+    """Of the allocator of PyTorch for that device: its own code stands innermost in the stacks."""
+    path = folder / f"{maker}.pickle"
+    words = [sys.executable, GENERATE / "make_snapshot.py", path, "--steps", "2"]
+    subprocess.run(words, check=True)
+    snapshot = pickle.loads(path.read_bytes())
+    allocator = {"amd": "c10/hip/HIPCachingAllocator.cpp", "npu": "torch_npu/csrc/NPU.cpp"}
+    for events in snapshot["device_traces"]:
+        for event in events:
+            for frame in event.get("frames", [])[:1]:
+                frame["filename"] = allocator[maker]
+    path.write_bytes(pickle.dumps(snapshot))
+    return path
+
+
+def foreign_in_page(words: list[str | Path], maker: str, what: str) -> list[str]:
+    page = json.loads(subprocess.run(words, capture_output=True).stdout)
+    found = [text for text in own_words(page) if FOREIGN[maker].search(text)]
+    return [f"{what} {maker}: {text}" for text in found]
+
+
+def dumps_of(backend: bytes, folder: Path) -> list[Path]:
+    """A job that hangs, whose collectives are another maker's."""
+    dumps = []
+    for path in sorted((GOLDEN / "flight" / "stopped").iterdir()):
+        dumps.append(folder / path.name)
+        dumps[-1].write_bytes(path.read_bytes().replace(b"nccl:", backend + b":"))
+    return dumps
+
+
+def complaints_of_outputs(program: str, folder: Path) -> list[str]:
+    listed = set(re.findall(r"COMMAND\((\w+)\)", (ROOT / "src/commands/list.def").read_text()))
+    complaints = [
+        f"not said here how '{name}' is asked: COMMANDS"
+        for name in sorted(listed ^ {command.replace("-", "_") for command in COMMANDS})
+    ]
+    (folder / "out").mkdir()
+    for maker, trace in recordings(folder):
+        complaints += foreign_words(program, maker, trace, folder)
+    for maker in ("amd", "npu"):
+        snapshot = snapshot_of(maker, folder)
+        for way in ((), ("--compare", snapshot)):
+            words = [program, "memory", "--json", *way, snapshot]
+            complaints += foreign_in_page(words, maker, "a snapshot of")
+    for maker, backend in (("npu", b"hccl"), ("xpu", b"xccl")):
+        words = [program, "ranks", "--json", *dumps_of(backend, folder)]
+        complaints += foreign_in_page(words, maker, "dumps of")
+    return sorted(set(complaints))
+
+
 def main() -> None:
     program = os.environ.get("FLOPLEDGER", "flopledger")
     with tempfile.TemporaryDirectory(prefix="flopledger-platforms-") as name:
         complaints = complaints_of(program, Path(name)) + complaints_of_makers(program, Path(name))
+        complaints += complaints_of_outputs(program, Path(name))
     print("\n".join(complaints) or "advice in the words of each platform")
     sys.exit(bool(complaints))
 

@@ -52,7 +52,7 @@ void make_results(struct results *results, size_t rank_count)
     for (size_t i = 0; i < rank_count; i++) {
         struct rank_results *rank =
             results_add_rank(results, results_format(results, "rank %zu", i),
-                             results_format(results, "r%zu.json", i), (int64_t)i);
+                             results_format(results, "r%zu.json", i), (int64_t)i, 0);
 
         rank_add_section(results, rank, make_section(results));
     }

@@ -6,6 +6,7 @@
 #include "base/json/json_writer.h"
 #include "base/text/owned_text.h"
 #include "ledger/account_pieces.h"
+#include "output/results/device_words.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -156,6 +157,7 @@ struct writing {
     const struct chrome_source *source;
     const struct chrome_place *place;
     const char *category;
+    const struct account_words *words;
 };
 
 static void chrome_tracks_write_text(FILE *output, const char *text)
@@ -216,11 +218,11 @@ static void begin_slice(const struct writing *work, int64_t tid, const char *nam
 
 /* ---- the tracks ------------------------------------------------------------------------------ */
 
-static void write_accounts_of_step(FILE *output, const struct step_ledger *step)
+static void write_accounts_of_step(const struct writing *work, const struct step_ledger *step)
 {
     for (int a = 0; a < ACCOUNT_COUNT; a++)
         if (step->account_ns[a] != 0)
-            (void)fprintf(output, ", \"%s (ms)\": %.6f", account_descriptions[a].title,
+            (void)fprintf(work->output, ", \"%s (ms)\": %.6f", work->words->titles[a],
                           (double)step->account_ns[a] / 1e6);
 }
 
@@ -244,7 +246,7 @@ static void chrome_tracks_write_steps(const struct writing *work)
             (void)fprintf(work->output, ", \"MFU\": %.6f",
                           (double)work->source->efficiency->steps[i].time.model_ns /
                               (double)(range_ns[1] - range_ns[0]));
-        write_accounts_of_step(work->output, step);
+        write_accounts_of_step(work, step);
         (void)fputs("}}", work->output);
     }
 }
@@ -260,7 +262,7 @@ static void chrome_tracks_write_accounts(const struct writing *work)
         const struct account_piece *piece = &pieces.pieces[i];
         int64_t range_ns[2] = {piece->start_ns, piece->end_ns};
 
-        begin_slice(work, TRACK_ACCOUNTS, account_descriptions[piece->account].title, range_ns);
+        begin_slice(work, TRACK_ACCOUNTS, work->words->titles[piece->account], range_ns);
         (void)fprintf(work->output, "\"step\": %" PRId64 ", \"account\": \"%s\"}}",
                       ledger->steps[piece->step].window.number,
                       account_descriptions[piece->account].key);
@@ -283,7 +285,7 @@ static void write_gap(const struct writing *work, const struct idle_gap *gap)
     const struct trace *trace = work->source->trace;
     int64_t range_ns[2] = {gap->start_ns, gap->end_ns};
 
-    begin_slice(work, TRACK_GAPS, account_descriptions[gap->main_account].title, range_ns);
+    begin_slice(work, TRACK_GAPS, work->words->titles[gap->main_account], range_ns);
     (void)fprintf(work->output, "\"step\": %" PRId64,
                   work->source->ledger->steps[gap->step].window.number);
     if (gap->host_event != NO_EVENT) {
@@ -297,7 +299,7 @@ static void write_gap(const struct writing *work, const struct idle_gap *gap)
                                  trace_text(trace, trace->device[gap->next_event].name));
     }
     (void)fputs(", \"try\": ", work->output);
-    chrome_tracks_write_text(work->output, account_descriptions[gap->main_account].advice);
+    chrome_tracks_write_text(work->output, work->words->advice[gap->main_account]);
     (void)fputs("}}", work->output);
 }
 
@@ -348,8 +350,11 @@ static void write_modules(const struct writing *work)
 void chrome_write_tracks(FILE *output, const struct chrome_source *source,
                          const struct chrome_place *place, const char *category)
 {
-    const struct writing work = {output, source, place, category};
+    SCOPED(arena) arena = {0};
+    struct account_words words;
+    const struct writing work = {output, source, place, category, &words};
 
+    account_words_of(&words, &arena, source->speakers);
     write_name(&work, "process_name", 0, place->prefix, "step ledger (flopledger)");
     (void)fprintf(output,
                   ",\n{\"ph\": \"M\", \"cat\": \"%s\", \"name\": \"process_sort_index\", \"pid\": "

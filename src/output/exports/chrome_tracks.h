@@ -19,6 +19,7 @@ struct chrome_source {
     const struct ledger *ledger;
     const struct module_costs *costs;
     const struct efficiency *efficiency;
+    uint32_t speakers; /* whose words are used: device_words.h */
 };
 
 /* Where the events of a trace go in a file that may hold several. */

@@ -8,6 +8,7 @@
 #include "output/exports/export_format.h"
 #include "output/exports/perfetto_parts.h"
 #include "output/exports/protobuf_writer.h"
+#include "output/results/device_words.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -514,7 +515,9 @@ static void write_own_half(struct packet_writer *writer, int64_t track, int64_t 
 /* Each begin is followed by its end: pieces of the ledger do not overlap. */
 static void write_ledger(struct packet_writer *writer, const struct ledger *ledger)
 {
+    SCOPED(arena) arena = {0};
     struct account_pieces pieces = {0};
+    struct account_words words;
     char name[64];
 
     write_own_track(writer, OWN_TRACK_STEPS, "steps");
@@ -526,10 +529,11 @@ static void write_ledger(struct packet_writer *writer, const struct ledger *ledg
         write_own_half(writer, OWN_TRACK_STEPS, ledger->steps[i].window.start_ns, name);
         write_own_half(writer, OWN_TRACK_STEPS, ledger->steps[i].window.end_ns, NULL);
     }
+    account_words_of(&words, &arena, writer->place->speakers);
     find_account_pieces(&pieces, writer->trace, ledger);
     for (size_t i = 0; i < pieces.count; i++) {
         write_own_half(writer, OWN_TRACK_ACCOUNTS, pieces.pieces[i].start_ns,
-                       account_descriptions[pieces.pieces[i].account].title);
+                       words.titles[pieces.pieces[i].account]);
         write_own_half(writer, OWN_TRACK_ACCOUNTS, pieces.pieces[i].end_ns, NULL);
     }
     account_pieces_clear(&pieces);

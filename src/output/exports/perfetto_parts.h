@@ -39,6 +39,7 @@ void perfetto_halves_clear(struct perfetto_halves *halves);
 struct perfetto_place {
     uint32_t index;     /* of the trace in the file */
     const char *prefix; /* of names of processes: "rank 3: ", or "" */
+    uint32_t speakers;  /* whose words are used: device_words.h */
 };
 
 /* Write errors show in ferror(output). */

@@ -60,14 +60,15 @@ const char *results_format(struct results *results, const char *format, ...)
 
 /* The list may move when it grows: the pointer is valid until the next rank is added. */
 struct rank_results *results_add_rank(struct results *results, const char *label, const char *file,
-                                      int64_t rank)
+                                      int64_t rank, uint32_t speakers)
 {
     struct rank_results *added;
 
     results->ranks = arena_list_with_room(results->arena, results->ranks, results->rank_count,
                                           sizeof *results->ranks);
     added = &results->ranks[results->rank_count++];
-    *added = (struct rank_results){.label = label, .file = file, .rank = rank};
+    *added =
+        (struct rank_results){.label = label, .file = file, .rank = rank, .speakers = speakers};
     return added;
 }
 

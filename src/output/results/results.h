@@ -133,6 +133,7 @@ struct rank_results {
 struct results {
     const char *headline;     /* of all ranks: what the report of the job comes to; NULL for one */
     struct section *overview; /* of all ranks; NULL for one rank */
+    uint32_t speakers;        /* of these two, beside those of the ranks */
     struct rank_results *ranks;
     size_t rank_count;
     size_t detailed_rank;     /* index of the rank whose sections a text report prints in full */
@@ -156,8 +157,9 @@ void *results_allocate(struct results *results, size_t bytes);
 const char *results_text(struct results *results, const char *text);
 const char *results_format(struct results *results, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/* `speakers`: of which device the texts are, whose words they are printed in (device_words.h). */
 struct rank_results *results_add_rank(struct results *results, const char *label, const char *file,
-                                      int64_t rank);
+                                      int64_t rank, uint32_t speakers);
 void results_add_problem(struct results *results, struct finding problem);
 /* A problem that is no matter of time: something is wrong with the input, or incomplete. */
 void results_add_warning(struct results *results, const char *what);

@@ -346,6 +346,7 @@ static void code_results(struct coder *coder, struct results *results)
 {
     code_text(coder, &results->headline);
     CODE_POINTER(coder, results->overview, code_section);
+    CODE(coder, results->speakers);
     CODE_LIST(coder, results->ranks, results->rank_count, code_rank);
     CODE(coder, results->detailed_rank);
     code_text(coder, &results->awaited_rank);

@@ -90,6 +90,9 @@ static void read_name(struct flight_entry_reader *reader, struct flight_entry *e
     const char *colon = strchr(full, ':');
     const char *name = colon ? colon + 1 : full;
 
+    if (colon && reader->dumps->backend == 0)
+        reader->dumps->backend =
+            string_pool_add(&reader->dumps->strings, full, (size_t)(colon - full));
     entry->source = entry->target = -1;
     parse_peers(entry, name);
     entry->name = string_pool_add(&reader->dumps->strings, name,

@@ -1,4 +1,5 @@
 /* A comparison as sections of results: what every report prints. */
+#include "output/results/device_words.h"
 #include "output/results/metrics.h"
 #include "sections/comparison/comparison_sections.h"
 
@@ -111,7 +112,8 @@ struct rank_results *describe_comparison(struct results *results,
 {
     struct rank_results *rank = results_add_rank(
         results, "comparison",
-        results_format(results, "A: %s, B: %s", comparison->a->file, comparison->b->file), -1);
+        results_format(results, "A: %s, B: %s", comparison->a->file, comparison->b->file), -1,
+        speakers_of_both(comparison->a->speakers, comparison->b->speakers));
     struct section *sections[] = {
         describe_runs(results, comparison),
         describe_difference(results, comparison, view),

@@ -4,6 +4,7 @@
 #include "cost/flops/saturating.h"
 #include "cost/modules/counted_ops.h"
 #include "ledger/step_finder.h"
+#include "output/results/device_words.h"
 #include "sections/comparison/profile_trace.h"
 #include "trace/recorder_words.h"
 
@@ -225,6 +226,7 @@ static void profile_trace_take_facts(struct run_profile *profile,
         profile->needs_memory = needs_memory_of(profile, trace);
     if (source->costs->tree.count == 0)
         profile->needs_modules = "needs marks of modules: flopledger run";
+    profile->speakers = device_speakers(trace, &source->efficiency->peaks);
     profile->needs_model = recorder_words_for(trace)->model;
     profile->needs_batch = recorder_words_for(trace)->batch;
     for (uint32_t i = 0; i < trace->device_list_count; i++) {

@@ -192,6 +192,7 @@ static void run_profile_take_facts(struct run_profile *run, struct run_profile *
 
     run->file = text_or_null(run, first->file);
     run->device_name = text_or_null(run, first->device_name);
+    run->speakers = first->speakers;
     run->window = text_or_null(run, first->window);
     run->needs_flops = text_or_null(run, first->needs_flops);
     run->needs_mfu = text_or_null(run, first->needs_mfu);

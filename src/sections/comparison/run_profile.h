@@ -46,6 +46,7 @@ struct measure {
 struct run_profile {
     const char *file;         /* the first one */
     const char *device_name;  /* NULL: not told */
+    uint32_t speakers;        /* whose words its texts are: device_words.h */
     const char *window;       /* what its steps are: "ProfilerStep marks" */
     const char *needs_flops;  /* why FLOPs are not known; NULL: they are */
     const char *needs_mfu;    /* likewise */

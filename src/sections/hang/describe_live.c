@@ -1,4 +1,5 @@
 /* A job that runs: which rank holds up the others, in which communicator, and since when. */
+#include "output/results/device_words.h"
 #include "output/results/metrics.h"
 #include "sections/hang/flight_sections.h"
 
@@ -457,7 +458,7 @@ static void add_sources(struct live_page *page)
 void describe_live_job(struct results *results, const struct live_job *job, uint32_t top)
 {
     struct live_page page = {.results = results, .job = job};
-    struct rank_results *rank = results_add_rank(results, "job", "live", -1);
+    struct rank_results *rank = results_add_rank(results, "job", "live", -1, NO_SPEAKERS);
 
     page.section = section_new(results, "live_hang", "What hangs now",
                                "Which rank holds up the others, and since when.");

@@ -102,7 +102,11 @@ static void add_run_facts(struct results *results, struct section *section,
         {"backend", "communication", run->backend},
         {"hostname", "host", run->hostname},
         {"torch_version", "torch", run->torch_version},
-        {"runtime_version", run->is_rocm == 1 ? "ROCm" : "CUDA", run->cuda_version},
+        {"runtime_version",
+         run->is_rocm == 1                ? "ROCm"
+         : run->platform == PLATFORM_CUDA ? "CUDA"
+                                          : "runtime",
+         run->cuda_version},
         {"trace_name", "name of the trace", run->trace_name},
     };
 

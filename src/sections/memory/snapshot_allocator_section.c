@@ -1,6 +1,7 @@
 /* What is reserved when a snapshot was taken, and how much of it is of no use. */
 #include "base/core/invariant.h"
 #include "base/text/format.h"
+#include "base/text/prefix.h"
 #include "memory/snapshot_layout.h"
 #include "sections/memory/snapshot_sections.h"
 
@@ -14,12 +15,9 @@ static const char *settings_note(struct results *results, const struct memory_sn
         const char *name = snapshot_text(snapshot, snapshot->settings[i].name);
         const char *value = snapshot_text(snapshot, snapshot->settings[i].value);
 
-        if (strcmp(name, "PYTORCH_CUDA_ALLOC_CONF") == 0)
-            return results_format(results,
-                                  value[0] ? "taken from the device; PYTORCH_CUDA_ALLOC_CONF is %s"
-                                           : "taken from the device; PYTORCH_CUDA_ALLOC_CONF is "
-                                             "not set%s",
-                                  value);
+        if (has_prefix(name, "PYTORCH_") && strstr(name, "ALLOC_CONF"))
+            return results_format(results, "taken from the device; %s is %s", name,
+                                  value[0] ? value : "not set");
     }
     return "taken from the device";
 }

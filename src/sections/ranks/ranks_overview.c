@@ -230,8 +230,9 @@ struct rank_results *results_add_trace(struct results *results, const struct tra
     const char *path = results_text(results, trace_text(trace, trace->path));
     const char *name = results_text(results, trace_file_name(trace));
     int64_t rank = trace->facts.rank;
-    struct rank_results *added = results_add_rank(
-        results, rank < 0 ? name : results_format(results, "rank %" PRId64, rank), path, rank);
+    struct rank_results *added =
+        results_add_rank(results, rank < 0 ? name : results_format(results, "rank %" PRId64, rank),
+                         path, rank, device_speakers(trace, NULL));
 
     added->name = name;
     return added;
@@ -617,11 +618,15 @@ static struct section *list_runs(struct results *results, const struct all_ranks
     return section;
 }
 
-/* The first rank stands for all: those of one run are on devices of one maker. */
-static uint32_t speakers_of_run(const struct results *results, const struct all_ranks *run)
+/* Of ranks whose digests alone are here nothing else tells it. */
+static uint32_t speakers_of_run(const struct all_ranks *run)
 {
-    return (results->rank_count > 0 ? results->ranks[0].speakers : 0) |
-           (run->count > 0 ? speakers_by_device_name(run->ranks[0].digest->device_name) : 0);
+    uint32_t speakers = NO_SPEAKERS;
+
+    for (uint32_t i = 0; i < run->count; i++)
+        speakers =
+            speakers_of_both(speakers, speakers_by_device_name(run->ranks[i].digest->device_name));
+    return speakers;
 }
 
 /* The spread and the culprit are found first, for headline and tables name them.
@@ -636,6 +641,7 @@ struct section *compare_ranks(struct results *results, const struct all_ranks *r
     SCOPED(ranks_replay) simulation = {.run = NULL};
     const struct ranks_findings facts = {&spread, &culprit, &simulation};
 
+    results->speakers = speakers_of_run(run);
     /* Ranks of several runs cannot wait for each other: they are listed, not compared. */
     if (run->other_runs)
         return list_runs(results, run, top);
@@ -671,6 +677,5 @@ struct section *compare_ranks(struct results *results, const struct all_ranks *r
         ranks_overview_find_slowest(results, section, run, &facts);
     add_ranks_what_if(results, section, &simulation, changes);
     tell_known_waiting(results, run, &facts);
-    section_use_device_words(results, section, speakers_of_run(results, run));
     return section;
 }

@@ -1,6 +1,7 @@
 /* Words of CUDA are replaced where they are words, and what a trace says stays. */
 #include "ledger/account.h"
 #include "output/results/device_words.h"
+#include "output/results/metrics.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,6 +45,7 @@ static void test_names_of_the_trace_stay(void **state)
 {
     SCOPED(results) results = {0};
     struct section *section;
+    struct rank_results *rank;
     struct table *table;
     struct value *cells;
     static const struct column columns[] = {{"a", "SMs", UNIT_TEXT, 0, BAR_NONE},
@@ -58,12 +60,53 @@ static void test_names_of_the_trace_stay(void **state)
     cells[0] = value_text("my CUDA graph");
     cells[1] = value_text(account_descriptions[ACCOUNT_IDLE_GRAPH].title);
     cells[2] = value_not_known("needs the NCCL metadata");
-    section_use_device_words(&results, section, speakers_by_device_name("AMD Instinct MI300X"));
+    rank = results_add_rank(&results, "rank 0", "file", 0,
+                            speakers_by_device_name("AMD Instinct MI300X"));
+    rank_add_section(&results, rank, section);
+    results_use_device_words(&results);
     assert_string_equal(section->title, "HIP graphs");
     assert_string_equal(table->columns[0].title, "CUs");
     assert_string_equal(table->cells[0].text, "my CUDA graph");
     assert_string_equal(table->cells[1].text, "inside a HIP graph");
     assert_string_equal(table->cells[2].text, "needs the RCCL metadata");
+}
+
+/* Pages, exports and answers that are kept may each have them replaced. */
+static void test_a_second_time_changes_nothing(void **state)
+{
+    static const char *const written[] = {
+#define DEVICE_WORD(speakers, written_, said) written_,
+#include "output/results/device_word_list.def"
+#undef DEVICE_WORD
+    };
+    static const char *const devices[] = {"AMD Instinct MI300X", "Google TPU v5e", "Ascend 910B",
+                                          "Intel Max 1550", "AWS Trainium2"};
+    SCOPED(results) results = {0};
+
+    (void)state;
+    results_init(&results);
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+        for (size_t k = 0; k < sizeof devices / sizeof *devices; k++) {
+            const char *once = words_of(&results, devices[k], written[i]);
+
+            assert_ptr_equal(words_of(&results, devices[k], once), once);
+        }
+}
+
+static void test_runs_of_two_makers_have_words_of_none(void **state)
+{
+    uint32_t amd = speakers_by_device_name("gfx942");
+    uint32_t nvidia = speakers_by_device_name("NVIDIA H100 SXM5");
+    SCOPED(results) results = {0};
+
+    (void)state;
+    results_init(&results);
+    assert_int_equal(speakers_of_both(amd, amd), amd);
+    assert_int_equal(speakers_of_both(NO_SPEAKERS, amd), amd);
+    assert_string_equal(
+        device_words(results.arena, "inside a CUDA graph", speakers_of_both(amd, nvidia)),
+        "inside a graph");
+    assert_string_equal(device_words(results.arena, "SMs", nvidia), "SMs");
 }
 
 int main(void)
@@ -72,6 +115,8 @@ int main(void)
         cmocka_unit_test(test_each_maker_has_its_words),
         cmocka_unit_test(test_parts_of_words_stay),
         cmocka_unit_test(test_names_of_the_trace_stay),
+        cmocka_unit_test(test_a_second_time_changes_nothing),
+        cmocka_unit_test(test_runs_of_two_makers_have_words_of_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ static void what_is_there_is_found(void **state)
     struct value *cells;
 
     results_init(&results);
-    rank = results_add_rank(&results, "rank 0", "r0.json", 0);
+    rank = results_add_rank(&results, "rank 0", "r0.json", 0, 0);
     section = section_new(&results, "kernels", "Kernels", NULL);
     rank_add_section(&results, rank, section);
     section_add_number(&results, section, (struct number){"count", "n", value_count(2), NULL});

@@ -32,7 +32,7 @@ static struct value cell(const struct flat_table *table, size_t row, const char 
 static void add_rank(struct results *results, int64_t number, const struct column *columns,
                      size_t column_count)
 {
-    struct rank_results *rank = results_add_rank(results, "a rank", "a \xFF file", number);
+    struct rank_results *rank = results_add_rank(results, "a rank", "a \xFF file", number, 0);
     struct section *section = section_new(results, "kernels", "Kernels", NULL);
     struct table *table;
     struct value *cells;

@@ -36,7 +36,7 @@ static void numbers_and_columns_are_found_by_their_metric(void **state)
     };
 
     results_init(&results);
-    rank = results_add_rank(&results, "rank 0", "file", 0);
+    rank = results_add_rank(&results, "rank 0", "file", 0, 0);
     assert_int_equal(metric_number(rank, METRIC_MFU).unit, UNIT_NONE);
     assert_null(metric_column(rank, METRIC_STEP).table);
     other = section_new(&results, "other", "", NULL);

@@ -70,7 +70,7 @@ static void taken_ranks_live_on(void **state)
     results_init(&results);
     for (int i = 0; i < 20; i++) {
         results_init(&other);
-        rank = results_add_rank(&other, results_format(&other, "rank %d", i), "file", i);
+        rank = results_add_rank(&other, results_format(&other, "rank %d", i), "file", i, 0);
         rank_add_section(&other, rank,
                          section_new(&other, results_text(&other, "key"), "Title", NULL));
         results_add_problem(&other, (struct finding){.what = results_text(&other, "a problem")});

@@ -57,7 +57,7 @@ static void steps_have_times_and_accounts(void **state)
     struct step_scalars scalars = {0};
 
     results_init(&results);
-    add_ledger(&results, results_add_rank(&results, "rank 0", "file", 0));
+    add_ledger(&results, results_add_rank(&results, "rank 0", "file", 0, 0));
     find_step_scalars(&scalars, &results.ranks[0]);
     assert_int_equal(scalars.step_count, 2);
     assert_int_equal(scalars.steps[1].number, 8);
@@ -82,7 +82,7 @@ static void a_trace_without_steps_has_none(void **state)
     struct step_scalars scalars = {0};
 
     results_init(&results);
-    results_add_rank(&results, "rank 0", "file", 0);
+    results_add_rank(&results, "rank 0", "file", 0, 0);
     find_step_scalars(&scalars, &results.ranks[0]);
     assert_int_equal(scalars.step_count, 0);
     assert_int_equal(scalars.series_count, 0);

@@ -57,7 +57,7 @@ static bool take(struct results *results, const struct trace *trace, const void 
 
     if (trace->facts.rank == *refused)
         return error_set(error, ERROR_NO_DATA, "not rank %d", (int)*refused);
-    results_add_rank(results, path, path, trace->facts.rank);
+    results_add_rank(results, path, path, trace->facts.rank, 0);
     return true;
 }
 
