@@ -5,7 +5,8 @@ a file that is cut or changed end in an answer or an error that names the place?
     tests/properties/recorder_formats.py PROGRAM [--count N] [--seed S] [--real]
 
 --real: recordings of other people, too, where they are at hand (../shared, or FLOPLEDGER_SHARED): each is written in Perfetto's
-form by the real classes and by `flopledger export perfetto`, and what rocprofv3 can tell of it as its database and its text. Ends with a line of counts.
+form by the real classes and by `flopledger export perfetto`, and what rocprofv3 and RocmProfileData can tell of it as their files. Ends
+with a line of counts.
 """
 
 from __future__ import annotations
@@ -41,7 +42,6 @@ from perfetto_file import Form, nanoseconds, protos, write_pftrace  # noqa: E402
 from rocpd_database import write_rocpd  # noqa: E402
 from rocprof_json import write_json  # noqa: E402
 from rocprof_recording import process_of_part, rocprof_part  # noqa: E402
-from rpd_database import SHAPES as RPD_SHAPES  # noqa: E402
 from rpd_database import rpd_part, write_rpd  # noqa: E402
 from trace_styles import STYLES  # noqa: E402
 from write_trace import write_trace  # noqa: E402
@@ -337,14 +337,12 @@ def check_rpd(program: Path, folder: Path, text: str, rng: random.Random) -> lis
     """What RocmProfileData can tell of a trace, as torch.profiler and as its database write it."""
     trace = json.loads(text, parse_float=Decimal)
     kept = rpd_part({"traceEvents": trace} if isinstance(trace, list) else trace)
-    work = [event["args"] for event in kept["traceEvents"] if event["cat"] == "kernel"]
-    if not work:
+    if not any(event["cat"] == "kernel" for event in kept["traceEvents"]):
         return []
     plain, path = folder / "rpd_part.json", folder / "trace.rpd"
     plain.write_text(timed_json(kept))
     process = process_of_part(kept, rng.randrange(2, 99_999), rng.randrange(1, 99_999))
-    shapes = [shape for shape in RPD_SHAPES if shape in ("2", "3")]
-    shape = rng.choice(shapes)
+    shape = rng.choice(("2", "3"))
     write_rpd(path, [process], shape)
     wanted = numbers_alone(sections_of(program, plain))
     found = numbers_alone(sections_of(program, path))
@@ -357,7 +355,8 @@ def check_rocprof_of(program: Path, folder: Path, seed: int) -> list[str]:
     rng = random.Random(f"rocprof {seed}")
     style = list(STYLES.values())[seed % len(STYLES)]
     made = make_trace(seed, Plan(steps=rng.randint(1, 4), blocks=rng.randint(1, 12)), style)
-    return check_rocprof(program, folder, write_trace(made, style).whole(), rng)
+    text = write_trace(made, style).whole()
+    return check_rocprof(program, folder, text, rng) + check_rpd(program, folder, text, rng)
 
 
 class SequenceRules:
@@ -472,6 +471,7 @@ def check_real(program: Path) -> tuple[int, int]:
             problems = check_export(program, Path(folder), alone)
             rng = random.Random(number)
             problems += check_rocprof(program, Path(folder), text.decode(), rng)
+            problems += check_rpd(program, Path(folder), text.decode(), rng)
             if protos:
                 problems += compare_forms(program, Path(folder), text.decode(), rng)
         for problem in problems:

@@ -22,30 +22,28 @@ enum {
     OP_TYPE,
     OP_PID, /* of rocpd_api */
     OP_CALL_NAME,
-    OP_ARGUMENTS, /* its text */
+    OP_ARGUMENTS, /* whose text is looked up where it is needed */
     OP_STREAM,    /* of rocpd_kernelapi */
     OP_SHARED_MEMORY,
     OP_KERNEL_NAME,
     OP_GRID,
     OP_BLOCK = OP_GRID + 3,
-    OP_COPY_STREAM = OP_BLOCK + 3, /* of rocpd_copyapi */
-    OP_COPY_BYTES,
-    OP_COPY_WIDTH,
-    OP_COPY_HEIGHT,
-    OP_COPY_KIND,
 };
+
+/* Of rocpd_copyapi, which is looked up for copies. */
+enum { COPY_STREAM, COPY_BYTES, COPY_WIDTH, COPY_HEIGHT, COPY_KIND };
 
 static const char *const link_columns[] = {"api_id", NULL};
 static const char *const op_columns[] = {
     "id", "gpuId", "queueId", "sequenceId", "start", "end", "description_id", "opType_id", NULL};
-static const char *const call_columns[] = {"pid", "apiName_id", NULL};
+static const char *const call_columns[] = {"pid", "apiName_id", "args_id", NULL};
 static const char *const text_columns[] = {"string", NULL};
 static const char *const kernel_columns[] = {
     "stream", "groupSegmentSize", "kernelName_id", "gridX",      "gridY",
     "gridZ",  "workgroupX",       "workgroupY",    "workgroupZ", NULL};
 static const char *const copy_columns[] = {"stream", "size", "width", "height", "kind", NULL};
 
-enum { SOURCE_LINK, SOURCE_OP, SOURCE_CALL, SOURCE_TEXT, SOURCE_KERNEL, SOURCE_COPY, SOURCE_COUNT };
+enum { SOURCE_LINK, SOURCE_OP, SOURCE_CALL, SOURCE_KERNEL, SOURCE_COUNT };
 
 /* Each op once with the call that made it: rocpd_api_ops has no index on ops, so it comes first.
  * Schemas 0 and 1 had the sizes of a kernel beside the op. */
@@ -56,13 +54,11 @@ static void rpd_ops_open(struct sqlite_rows *rows, const struct rpd_reading *rea
         {"rocpd_api_ops", "L", NULL, NULL, link_columns, 0, true},
         {"rocpd_op", "O", "id", "op_id", op_columns, SOURCE_LINK, true},
         {"rocpd_api", "A", "id", "api_id", call_columns, SOURCE_LINK, false},
-        {rpd_text_table(reading->database), "U", "id", "args_id", text_columns, SOURCE_CALL, false},
         sqlite_has_table(reading->database, "rocpd_kernelapi")
             ? (struct rpd_source){"rocpd_kernelapi", "K", "api_ptr_id", "api_id", kernel_columns,
                                   SOURCE_LINK, false}
             : (struct rpd_source){"rocpd_kernelop", "K", "op_ptr_id", "id", kernel_columns,
                                   SOURCE_OP, false},
-        {"rocpd_copyapi", "C", "api_ptr_id", "api_id", copy_columns, SOURCE_LINK, false},
     };
     const struct rpd_query query = {sources, SOURCE_COUNT, without_links};
 
@@ -113,18 +109,21 @@ static int64_t rpd_address(const char *text)
 
 /* A call without a stream of its own (hipMemcpy) uses the default stream, 0; -1: not told. CUPTI
  * tells a stream's number as the op's sequence. */
-static int64_t rpd_stream_of(const struct sqlite_rows *rows, const char *call)
+static int64_t rpd_stream_of(struct rpd_reading *reading, const struct sqlite_rows *rows,
+                             const char *call)
 {
     static const char key[] = "stream = ";
-    const char *arguments = sqlite_text(rows, OP_ARGUMENTS);
-    int64_t stream;
+    int64_t stream = rpd_address(sqlite_text(rows, OP_STREAM));
+    const char *arguments = NULL;
 
     if (rpd_is_of_cuda(call))
         return sqlite_integer(rows, OP_SEQUENCE, -1);
-    if ((stream = rpd_address(sqlite_text(rows, OP_STREAM))) >= 0 ||
-        (stream = rpd_address(sqlite_text(rows, OP_COPY_STREAM))) >= 0)
+    if (stream >= 0)
         return stream;
-    if (arguments && strstr(call, "GraphLaunch") && (arguments = strstr(arguments, key)))
+    if (strstr(call, "GraphLaunch") &&
+        rpd_find_row(&reading->text_of, sqlite_integer(rows, OP_ARGUMENTS, -1)))
+        arguments = sqlite_text(&reading->text_of, 0);
+    if (arguments && (arguments = strstr(arguments, key)))
         return rpd_address(arguments + sizeof key - 1);
     return has_prefix(call, "hipMemcpy") ? 0 : -1;
 }
@@ -233,17 +232,17 @@ static void rpd_take_kernel(struct rpd_reading *reading, struct rocprof_record *
 
 /* A call's size is that of all its copies. The recorder keeps it in 32 bits with a sign: from 2 GiB
  * on it is negative, or no number. */
-static int64_t rpd_bytes_of(const struct rpd_reading *reading, const struct sqlite_rows *rows)
+static int64_t rpd_bytes_of(const struct rpd_reading *reading, int64_t call)
 {
-    const uint32_t copies = hash_map_find(&reading->copies, (uint64_t)rpd_id(rows, OP_LINK_CALL));
+    const struct sqlite_rows *copy = &reading->copy_of;
     int64_t bytes, width, height;
 
-    if (copies != 1)
+    if (hash_map_find(&reading->copies, (uint64_t)call) != 1)
         return -1;
-    if (sqlite_is_integer(rows, OP_COPY_BYTES, &bytes))
+    if (sqlite_is_integer(copy, COPY_BYTES, &bytes))
         return bytes >= 0 ? bytes : -1;
-    if (sqlite_is_integer(rows, OP_COPY_WIDTH, &width) &&
-        sqlite_is_integer(rows, OP_COPY_HEIGHT, &height) && width >= 0 && height >= 0 &&
+    if (sqlite_is_integer(copy, COPY_WIDTH, &width) &&
+        sqlite_is_integer(copy, COPY_HEIGHT, &height) && width >= 0 && height >= 0 &&
         !__builtin_mul_overflow(width, height, &bytes))
         return bytes;
     return -1;
@@ -255,15 +254,21 @@ static void rpd_take_copy(struct rpd_reading *reading, struct rocprof_record *re
 {
     const char *type = rpd_string_text(reading, rpd_id(rows, OP_TYPE));
     const bool has_device = !strstr(type, "MEMORY_COPY");
+    const int64_t link = rpd_id(rows, OP_LINK_CALL);
+    const bool has_row = rpd_find_row(&reading->copy_of, link);
+    const int64_t stream = has_row ? rpd_address(sqlite_text(&reading->copy_of, COPY_STREAM)) : -1;
     int64_t kind = -1;
 
-    (void)sqlite_is_integer(rows, OP_COPY_KIND, &kind);
+    if (has_row)
+        (void)sqlite_is_integer(&reading->copy_of, COPY_KIND, &kind);
+    if (stream >= 0 && !rpd_is_of_cuda(call))
+        rocprof_record_set(record, ROCPROF_STREAM, stream);
     rocprof_take_name(&reading->run, record,
                       rocprof_text(&reading->run, rpd_way_of(type, call, kind)));
     rocprof_record_set(record, ROCPROF_DESTINATION,
                        has_device ? record->values[ROCPROF_AGENT] : -1);
     rocprof_record_set(record, ROCPROF_SOURCE, record->values[ROCPROF_DESTINATION]);
-    rocprof_record_set(record, ROCPROF_BYTES, rpd_bytes_of(reading, rows));
+    rocprof_record_set(record, ROCPROF_BYTES, has_row ? rpd_bytes_of(reading, link) : -1);
 }
 
 /* Kernels, copies and memsets by the words of the op's type; barriers are waits, and counted only.
@@ -279,7 +284,7 @@ static void rpd_read_op(struct rpd_reading *reading, const struct sqlite_rows *r
     rocprof_take(&record, rows, OP_END, ROCPROF_END);
     rocprof_record_set(&record, ROCPROF_AGENT, rpd_id(rows, OP_DEVICE));
     rocprof_record_set(&record, ROCPROF_QUEUE, rpd_id(rows, OP_QUEUE));
-    rocprof_record_set(&record, ROCPROF_STREAM, rpd_stream_of(rows, call));
+    rocprof_record_set(&record, ROCPROF_STREAM, rpd_stream_of(reading, rows, call));
     if (!sqlite_is_null(rows, OP_LINK_CALL))
         rocprof_record_set(&record, ROCPROF_CORRELATION, rpd_id(rows, OP_LINK_CALL));
     if (content == ROCPROF_KERNELS)
@@ -323,45 +328,77 @@ static void rpd_read_links(struct rpd_reading *reading)
     sqlite_rows_clear(&rows);
 }
 
-/* Ops of calls of the process; those whose call is not in the file are kept for later. A link that
- * stands there twice, as in a file that was put together of others, is one. */
-static void rpd_read_linked_ops(struct rpd_reading *reading)
+/* A session that no process of the file has told nothing of is nobody's. */
+static void rpd_leave_op(struct rpd_reading *reading, int64_t id)
 {
+    if (reading->part == 0 && id >> 32 == 0)
+        read_account_leave(&reading->run.builder.read, "ops of no process", 1);
+}
+
+/* Ops of calls of the process, or of calls that are not in the file: the recorder was started
+ * behind them, or leaves them out. Where there are several processes, the session tells whose these
+ * are, once all others are known. A link that stands there twice, as in a file that was put
+ * together of others, is one. */
+static bool rpd_read_linked_ops(struct rpd_reading *reading, bool of_known_calls)
+{
+    const bool are_all_its_own = reading->parts->count <= 1;
+    bool has_others = false;
     struct sqlite_rows rows;
 
     rpd_ops_open(&rows, reading, false);
     while (sqlite_rows_next(&rows)) {
         const int64_t id = rpd_id(&rows, OP_ID);
+        const bool has_call = !sqlite_is_null(&rows, OP_PID);
 
-        if (reading->run.pid >= 0 && rpd_id(&rows, OP_PID) != reading->run.pid)
+        has_others |= !has_call && !are_all_its_own;
+        if (has_call ? !of_known_calls ||
+                           (reading->run.pid >= 0 && rpd_id(&rows, OP_PID) != reading->run.pid)
+                     : of_known_calls && !are_all_its_own)
             continue;
+        if (!has_call && !are_all_its_own && !rpd_is_of_session(reading, id)) {
+            rpd_leave_op(reading, id);
+            continue;
+        }
         if (!rpd_ids_add(&reading->taken, id))
             continue;
-        (void)rpd_ids_add(&reading->sessions, id >> 32);
+        if (has_call)
+            (void)rpd_ids_add(&reading->sessions, id >> 32);
         rpd_read_op(reading, &rows);
     }
     sqlite_rows_clear(&rows);
+    return has_others;
 }
 
-/* Ops whose call is not in the file: the recorder was started behind it, or leaves such calls
- * out. Where a file holds several processes, the session tells whose they are. */
-static void rpd_read_other_ops(struct rpd_reading *reading, bool are_linked)
+/* How many rows a table has; counting reads no row. */
+static int64_t rpd_row_count(struct sqlite_input *database, const char *count_query)
 {
-    struct read_account *read = &reading->run.builder.read;
+    sqlite3_stmt *statement = NULL;
+    int64_t count = -1;
+
+    if (sqlite3_prepare_v2(database->connection, count_query, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        count = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return count;
+}
+
+/* Ops that no link names; usually there are none. */
+static void rpd_read_other_ops(struct rpd_reading *reading)
+{
     struct sqlite_rows rows;
 
-    rpd_ops_open(&rows, reading, !are_linked);
+    if (reading->linked.id_count ==
+        rpd_row_count(reading->database, "SELECT count(*) FROM rocpd_op"))
+        return;
+    rpd_ops_open(&rows, reading, true);
     while (sqlite_rows_next(&rows)) {
         const int64_t id = rpd_id(&rows, OP_ID);
 
-        if (are_linked ? !sqlite_is_null(&rows, OP_PID) : rpd_ids_has(&reading->linked, id))
+        if (rpd_ids_has(&reading->linked, id))
             continue;
-        if (reading->parts->count > 1 && !rpd_is_of_session(reading, id)) {
-            if (reading->part == 0 && id >> 32 == 0)
-                read_account_leave(read, "ops of no process", 1);
-            continue;
-        }
-        if (rpd_ids_add(&reading->taken, id))
+        if (reading->parts->count > 1 && !rpd_is_of_session(reading, id))
+            rpd_leave_op(reading, id);
+        else if (rpd_ids_add(&reading->taken, id))
             rpd_read_op(reading, &rows);
     }
     sqlite_rows_clear(&rows);
@@ -388,11 +425,15 @@ static void rpd_place_copies(struct rocprof_run *run)
  * copy's device last, as it needs those of all kernels. */
 void rpd_read_ops(struct rpd_reading *reading)
 {
+    rpd_look_up(&reading->text_of, reading->database, rpd_text_table(reading->database), "id",
+                text_columns);
+    rpd_look_up(&reading->copy_of, reading->database, "rocpd_copyapi", "api_ptr_id", copy_columns);
     rpd_find_grids(reading);
     rpd_read_links(reading);
-    rpd_read_linked_ops(reading);
-    if (reading->run.pid >= 0)
-        rpd_read_other_ops(reading, true);
-    rpd_read_other_ops(reading, false);
+    if (rpd_read_linked_ops(reading, true))
+        (void)rpd_read_linked_ops(reading, false);
+    rpd_read_other_ops(reading);
     rpd_place_copies(&reading->run);
+    sqlite_rows_clear(&reading->text_of);
+    sqlite_rows_clear(&reading->copy_of);
 }

@@ -34,6 +34,13 @@ struct rpd_query {
 void rpd_rows_open(struct sqlite_rows *rows, struct sqlite_input *database,
                    const struct rpd_query *query);
 
+/* A table in which single rows are looked up by a column; closed by sqlite_rows_clear. */
+void rpd_look_up(struct sqlite_rows *rows, struct sqlite_input *database, const char *table,
+                 const char *key, const char *const *columns);
+
+/* The row, whose values are there until the next is looked up; false: there is none. */
+bool rpd_find_row(struct sqlite_rows *rows, int64_t key);
+
 /* ---- sets of ids ---- */
 
 /* Ids of rows lie close together: a bit each. Zeroed is empty. */
@@ -41,6 +48,7 @@ struct rpd_ids {
     struct hash_map words; /* id / 64: index in `bits` */
     uint64_t *bits;        /* [count] */
     uint32_t count;
+    int64_t id_count; /* how many ids */
 };
 
 /* False where it is in it already. */
@@ -63,7 +71,8 @@ struct rpd_parts {
     bool are_too_many;
 };
 
-void rpd_find_parts(struct rpd_parts *parts, struct sqlite_input *database);
+/* The first `most` that are found. */
+void rpd_find_parts(struct rpd_parts *parts, struct sqlite_input *database, uint32_t most);
 
 bool rpd_is_part(const struct rpd_parts *parts, int64_t pid);
 
@@ -80,12 +89,13 @@ struct rpd_reading {
     struct sqlite_input *database; /* not owned */
     const struct rpd_parts *parts; /* not owned */
     uint32_t part;
-    struct rocprof_run run;  /* its pid is -1 where all rows are of one process */
-    struct hash_map strings; /* id in rocpd_string: id in the builder */
-    struct rpd_ids linked;   /* ops that rocpd_api_ops names */
-    struct rpd_ids taken;    /* ops that were read */
-    struct rpd_ids sessions; /* of the process: the upper half of its ops' ids */
-    struct hash_map copies;  /* id of a call: how many copies it made */
+    struct rocprof_run run;              /* its pid is -1 where all rows are of one process */
+    struct hash_map strings;             /* id in rocpd_string: id in the builder */
+    struct rpd_ids linked;               /* ops that rocpd_api_ops names */
+    struct rpd_ids taken;                /* ops that were read */
+    struct rpd_ids sessions;             /* of the process: the upper half of its ops' ids */
+    struct sqlite_rows text_of, copy_of; /* rows of arguments and copies, looked up one by one */
+    struct hash_map copies;              /* id of a call: how many copies it made */
     enum rpd_grids grids;
 };
 

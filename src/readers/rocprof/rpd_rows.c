@@ -3,6 +3,7 @@
 #include "readers/rocprof/rpd_reading.h"
 
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +77,26 @@ void rpd_rows_open(struct sqlite_rows *rows, struct sqlite_input *database,
     sqlite3_free(statement);
 }
 
+void rpd_look_up(struct sqlite_rows *rows, struct sqlite_input *database, const char *table,
+                 const char *key, const char *const *columns)
+{
+    char text[64];
+    const struct sqlite_condition condition = {text, 0};
+
+    (void)snprintf(text, sizeof text, "T.%s = ?1", key);
+    if (sqlite_has_column(database, table, key))
+        sqlite_rows_open_where(rows, database, table, columns, &condition);
+}
+
+bool rpd_find_row(struct sqlite_rows *rows, int64_t key)
+{
+    if (!rows->statement)
+        return false;
+    (void)sqlite3_reset(rows->statement);
+    (void)sqlite3_bind_int64(rows->statement, 1, key);
+    return sqlite_rows_next(rows);
+}
+
 /* ---- words of the file ---------------------------------------------------------------------- */
 
 /* Arguments differ in nearly each call: they were taken out of the strings, which are all read at
@@ -121,6 +142,7 @@ bool rpd_ids_add(struct rpd_ids *ids, int64_t id)
     if (ids->bits[word] & bit)
         return false;
     ids->bits[word] |= bit;
+    ids->id_count++;
     return true;
 }
 
@@ -149,63 +171,78 @@ bool rpd_is_part(const struct rpd_parts *parts, int64_t pid)
     return false;
 }
 
-/* Takes it out where it is known by a higher device, and puts it in where it belongs. */
-static void rpd_parts_add(struct rpd_parts *parts, struct rpd_part part)
-{
-    uint32_t at = 0;
-
-    for (uint32_t i = 0; i < parts->count; i++) {
-        if (parts->parts[i].pid != part.pid)
-            continue;
-        if (parts->parts[i].device < part.device)
-            return;
-        memmove(&parts->parts[i], &parts->parts[i + 1],
-                (parts->count - i - 1) * sizeof *parts->parts);
-        parts->count--;
-        break;
-    }
-    parts->are_too_many |= parts->count == READER_PARTS_MAX;
-    if (parts->count == READER_PARTS_MAX)
-        return;
-    while (at < parts->count &&
-           (parts->parts[at].device < part.device ||
-            (parts->parts[at].device == part.device && parts->parts[at].pid < part.pid)))
-        at++;
-    memmove(&parts->parts[at + 1], &parts->parts[at], (parts->count - at) * sizeof *parts->parts);
-    parts->parts[at] = part;
-    parts->count++;
-}
-
-/* Ops have no process of their own: it is that of the call which made them. Copies may be said to
- * be of a device that is not theirs (rpd_take_copy). */
-void rpd_find_parts(struct rpd_parts *parts, struct sqlite_input *database)
+/* The device of the first kernel of a process, for the order of ranks. Copies may be said to be of
+ * a device that is not theirs (rpd_take_copy). */
+static int64_t rpd_device_of(struct sqlite_input *database, int64_t pid)
 {
     static const char *const none[] = {NULL};
     static const char *const device[] = {"gpuId", NULL};
-    static const char *const pid[] = {"pid", NULL};
+    static const char *const pids[] = {"pid", NULL};
     static const char *const type[] = {"string", NULL};
     static const struct rpd_source sources[] = {
         {"rocpd_api_ops", "L", NULL, NULL, none, 0, true},
         {"rocpd_op", "O", "id", "op_id", device, 0, true},
-        {"rocpd_api", "A", "id", "api_id", pid, 0, true},
+        {"rocpd_api", "A", "id", "api_id", pids, 0, true},
         {"rocpd_string", "S", "id", "opType_id", type, 1, false},
     };
     const struct rpd_query query = {sources, sizeof sources / sizeof *sources, false};
-    struct rpd_part last = {.pid = -1, .device = -1};
+    int64_t found = INT64_MAX;
     struct sqlite_rows rows;
+
+    rpd_rows_open(&rows, database, &query);
+    while (found == INT64_MAX && sqlite_rows_next(&rows)) {
+        const char *text = sqlite_text(&rows, 2);
+
+        if (sqlite_integer(&rows, 1, -1) == pid && text && rpd_content_of(text) == ROCPROF_KERNELS)
+            found = sqlite_integer(&rows, 0, INT64_MAX);
+    }
+    sqlite_rows_clear(&rows);
+    return found;
+}
+
+/* By device, then pid; one process alone needs no place. */
+static void rpd_sort_parts(struct rpd_parts *parts, struct sqlite_input *database)
+{
+    for (uint32_t i = 0; i < parts->count; i++) {
+        struct rpd_part part = parts->parts[i];
+        uint32_t at = i;
+
+        part.device = rpd_device_of(database, part.pid);
+        for (; at > 0 && (parts->parts[at - 1].device > part.device ||
+                          (parts->parts[at - 1].device == part.device &&
+                           parts->parts[at - 1].pid > part.pid));
+             at--)
+            parts->parts[at] = parts->parts[at - 1];
+        parts->parts[at] = part;
+    }
+}
+
+/* Ops have no process of their own: it is that of the call which made them. */
+void rpd_find_parts(struct rpd_parts *parts, struct sqlite_input *database, uint32_t most)
+{
+    static const char *const none[] = {NULL};
+    static const char *const pids[] = {"pid", NULL};
+    static const struct rpd_source sources[] = {
+        {"rocpd_api_ops", "L", NULL, NULL, none, 0, true},
+        {"rocpd_api", "A", "id", "api_id", pids, 0, true},
+    };
+    const struct rpd_query query = {sources, sizeof sources / sizeof *sources, false};
+    struct sqlite_rows rows;
+    int64_t last = -1;
 
     *parts = (struct rpd_parts){.count = 0};
     rpd_rows_open(&rows, database, &query);
-    while (!parts->are_too_many && sqlite_rows_next(&rows)) {
-        const char *type_text = sqlite_text(&rows, 2);
-        const bool is_kernel = !type_text || rpd_content_of(type_text) == ROCPROF_KERNELS;
-        const struct rpd_part part = {.pid = sqlite_integer(&rows, 1, -1),
-                                      .device =
-                                          is_kernel ? sqlite_integer(&rows, 0, -1) : INT64_MAX};
+    while (parts->count < most && !parts->are_too_many && sqlite_rows_next(&rows)) {
+        const int64_t pid = sqlite_integer(&rows, 0, -1);
 
-        if (part.pid >= 0 && (part.pid != last.pid || part.device != last.device))
-            rpd_parts_add(parts, part);
-        last = part;
+        if (pid < 0 || pid == last || rpd_is_part(parts, pid))
+            continue;
+        last = pid;
+        parts->are_too_many = parts->count == READER_PARTS_MAX;
+        if (!parts->are_too_many)
+            parts->parts[parts->count++].pid = pid;
     }
     sqlite_rows_clear(&rows);
+    if (most > 1 && parts->count > 1)
+        rpd_sort_parts(parts, database);
 }

@@ -191,7 +191,7 @@ static bool rpd_count_parts(uint32_t *count, const struct input_stream *input, s
 
     if (!sqlite_input_open(&database, input->name, error))
         return false;
-    rpd_find_parts(&parts, &database);
+    rpd_find_parts(&parts, &database, UINT32_MAX);
     *count = parts.count > 0 ? parts.count : 1;
     return reader_can_split(parts.count + parts.are_too_many, error);
 }
@@ -248,7 +248,7 @@ static bool rpd_read(struct trace *trace, struct input_stream *input,
 
     if (!sqlite_input_open(&database, input->name, error))
         return false;
-    rpd_find_parts(&parts, &database);
+    rpd_find_parts(&parts, &database, options->part_count == 1 ? 1 : UINT32_MAX);
     rocprof_run_init(&reading.run);
     reading.run.agents_are_devices = true;
     if (reading.part < parts.count)
