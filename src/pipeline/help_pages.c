@@ -1,10 +1,14 @@
-/* Pages of the documentation, as `flopledger help PAGE` prints them: as they were written, in
- * Markdown, which reads well in a terminal. Only links change: a path within docs/ is of no use to
- * somebody who installed the program, so it becomes what to type. */
+/* Pages of the documentation, as `flopledger help PAGE` prints them: in Markdown, which
+ * reads well in a terminal, with its lines as wide as that. Links change: a path within docs/ is of
+ * no use to somebody who installed the program, so it becomes what to type. */
 #include "base/core/arena.h"
 #include "base/core/attributes.h"
+#include "base/core/out_of_memory.h"
 #include "base/io/packed_folder.h"
+#include "base/text/owned_text.h"
 #include "base/text/spelling.h"
+#include "base/text/terminal.h"
+#include "base/text/text_wrap.h"
 #include "pipeline/subcommands.h"
 
 #include <stddef.h>
@@ -78,10 +82,26 @@ static struct page_name title_of(const char *text)
     return (struct page_name){at, (int)strcspn(at, "\n")};
 }
 
+/* Below its name where the page is too narrow for both. */
+static void write_page_title(FILE *output, struct page_name name, struct page_name title, int width)
+{
+    enum { NAME_COLUMNS = 28, BESIDE = NAME_COLUMNS + 3, BELOW = 6, TITLE_COLUMNS = 24 };
+    int column = width < BESIDE + TITLE_COLUMNS ? BELOW : BESIDE;
+    char *text = text_format("%.*s", title.length, title.at);
+
+    if (column == BESIDE)
+        fprintf(output, "  %-*.*s ", NAME_COLUMNS, name.length, name.at);
+    else
+        fprintf(output, "  %.*s\n%*s", name.length, name.at, BELOW, "");
+    write_wrapped(output, text, (struct text_margins){column, column, width});
+    free(text);
+}
+
 /* Pages are packed as one text, unpacked as a whole: they are small, and each has its title in
  * its first line. */
 void write_help_pages(FILE *output)
 {
+    int width = terminal_width(output);
     char *whole = packed_folder_unpack(&packed_docs);
 
     for (size_t folder = 0; folder < FOLDER_COUNT; folder++) {
@@ -93,7 +113,7 @@ void write_help_pages(FILE *output)
             struct page_name title = title_of(whole + file->at);
 
             if (help_pages_is_in_folder(file, folders[folder]))
-                fprintf(output, "  %-28.*s %.*s\n", name.length, name.at, title.length, title.at);
+                write_page_title(output, name, title, width);
         }
     }
     free(whole);
@@ -195,20 +215,11 @@ static const struct packed_file *page_of_word(const char *word)
 
 /* A bracket may begin a link or be itself: where no link can be made of it, it is written as
  * it stands. */
-bool write_help_page(FILE *output, const char *name, struct arena *arena, struct spelling *best)
+static void write_page_text(FILE *output, const struct packed_file *file)
 {
-    const struct packed_file *file = find_page(name);
-    char *whole;
-    const char *end;
+    char *whole = packed_folder_unpack(&packed_docs);
+    const char *end = whole + file->at + file->bytes;
 
-    if (!file)
-        file = page_of_word(name);
-    if (!file) {
-        consider_pages(arena, best, name);
-        return false;
-    }
-    whole = packed_folder_unpack(&packed_docs);
-    end = whole + file->at + file->bytes;
     for (const char *at = whole + file->at; at < end;) {
         const char *after = *at == '[' ? write_link(output, file, at, end) : NULL;
 
@@ -217,5 +228,38 @@ bool write_help_page(FILE *output, const char *name, struct arena *arena, struct
         at = after ? after : at + 1;
     }
     free(whole);
+}
+
+/* Its lines depend on the texts of its links, so these are written first. */
+static void write_wrapped_page(FILE *output, const struct packed_file *file)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *page = open_memstream(&text, &length);
+
+    if (!page)
+        end_out_of_memory();
+    write_page_text(page, file);
+    if (fclose(page) != 0)
+        end_out_of_memory();
+    write_wrapped_markdown(output, text, terminal_width(output));
+    free(text);
+}
+
+/* A file or another program gets a page as it was written. */
+bool write_help_page(FILE *output, const char *name, struct arena *arena, struct spelling *best)
+{
+    const struct packed_file *file = find_page(name);
+
+    if (!file)
+        file = page_of_word(name);
+    if (!file) {
+        consider_pages(arena, best, name);
+        return false;
+    }
+    if (is_terminal(output) || getenv("COLUMNS"))
+        write_wrapped_page(output, file);
+    else
+        write_page_text(output, file);
     return true;
 }

@@ -184,6 +184,8 @@ static int64_t window_end_ns(const struct rank_digest *digest)
     return digest->step_count ? digest->steps[digest->step_count - 1].end_ns : 0;
 }
 
+/* A process id alone is not one process: ids are of a host, and containers of one host may share
+ * them. */
 static bool are_of_one_process(const struct rank_digest *a, const struct rank_digest *b)
 {
     return a->process && *a->process && b->process && strcmp(a->process, b->process) == 0 &&

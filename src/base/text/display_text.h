@@ -33,4 +33,9 @@ const char *shorten_middle(struct arena *arena, const char *text, int columns, b
  * parameters, namespaces, the inner template arguments), and only then the middle. */
 const char *shorten_name(struct arena *arena, const char *name, int columns, bool use_unicode);
 
+/* The same of several that stand together, names[count], in their places, each to columns[i]: where
+ * two different ones would look alike, what is left of them is where they differ. */
+void shorten_names(struct arena *arena, const char **names, const int *columns, size_t count,
+                   bool use_unicode);
+
 #endif

@@ -231,6 +231,7 @@ struct printing {
     int pending; /* spaces that are due before the next text, and not at the end of a line */
     struct text_style style;
     struct arena *arena;
+    const char **names; /* [row * column_count + column]: as they fit, of columns of names */
 };
 
 static void text_table_put(struct printing *printing, const char *text)
@@ -317,7 +318,7 @@ static void put_cell(struct printing *printing, size_t row, size_t index)
     const struct text_cell *cell =
         &printing->table->cells[row * printing->table->column_count + index];
     enum text_kind kind = printing->table->columns[index].kind;
-    const char *text = cell->text ? cell->text : "";
+    const char *name = printing->names[row * printing->table->column_count + index];
     int indent = index == 0 ? 2 * depth_of(printing->table, row) : 0;
     int width = printing->layout.widths[index] - indent;
 
@@ -326,10 +327,44 @@ static void put_cell(struct printing *printing, size_t row, size_t index)
         return;
     }
     printing->pending += indent;
-    if (kind == TEXT_COLUMN_NAME)
-        text = shorten_name(printing->arena, text, text_table_larger(3, width),
-                            printing->style.use_unicode);
-    put_aligned(printing, text, width, kind == TEXT_COLUMN_NUMBER);
+    put_aligned(printing,
+                name         ? name
+                : cell->text ? cell->text
+                             : "",
+                width, kind == TEXT_COLUMN_NUMBER);
+}
+
+/* Those of one column together, so that different ones look different. */
+static void shorten_column(struct printing *printing, size_t index)
+{
+    const struct text_table *table = printing->table;
+    size_t rows = table->row_count;
+    const char **names = arena_allocate(printing->arena, (rows + 1) * sizeof *names);
+    int *columns = arena_allocate(printing->arena, (rows + 1) * sizeof *columns);
+
+    for (size_t row = 0; row < rows; row++) {
+        const char *text = table->cells[row * table->column_count + index].text;
+        int indent = index == 0 ? 2 * depth_of(table, row) : 0;
+
+        names[row] = text ? text : "";
+        columns[row] = text_table_larger(3, printing->layout.widths[index] - indent);
+    }
+    shorten_names(printing->arena, names, columns, rows, printing->style.use_unicode);
+    for (size_t row = 0; row < rows; row++)
+        printing->names[row * table->column_count + index] = names[row];
+}
+
+/* Of columns that are shown: what is left out needs no names. Once for all rows, as a row alone
+ * does not know which others look like it. */
+static void shorten_columns(struct printing *printing)
+{
+    const struct text_table *table = printing->table;
+    size_t cells = table->row_count * table->column_count;
+
+    printing->names = arena_allocate(printing->arena, (cells + 1) * sizeof *printing->names);
+    for (size_t i = 0; i < table->column_count; i++)
+        if (table->columns[i].kind == TEXT_COLUMN_NAME && printing->layout.widths[i] > 0)
+            shorten_column(printing, i);
 }
 
 /* A rule as wide as the table, but no wider than the room: a wrapped rule would look like an
@@ -370,6 +405,7 @@ const int *text_table_write(const struct text_table *table, FILE *output, int in
     if (table->column_count == 0)
         return printing.layout.widths;
     put_header(&printing);
+    shorten_columns(&printing);
     for (size_t row = 0; row < table->row_count; row++) {
         for (size_t i = 0; i < table->column_count; i++) {
             if (printing.layout.widths[i] == 0)

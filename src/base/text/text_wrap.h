@@ -15,4 +15,10 @@ struct text_margins {
  * keeps them. */
 void write_wrapped(FILE *output, const char *text, struct text_margins margins);
 
+/* Writes `text` as it is, but for lines: paragraphs and items of lists are broken anew, so that
+ * none is wider than `width`, and of a table that is wider each row is written as a paragraph of
+ * its first cell, with the others below. What stands between ``` stays, as does an indented line.
+ */
+void write_wrapped_markdown(FILE *output, const char *text, int width);
+
 #endif
