@@ -194,6 +194,7 @@ GROUPS = [
         "plans of models and from recorded runs",
         "tests/python/test_plan_from.py [--long]",
         "tests/python/test_plan_against_run.py",
+        "tests/python/test_planned_runs.py",
         "tests/properties/plans_of_models.py [--long]",
     ),
     program(

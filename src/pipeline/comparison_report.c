@@ -310,10 +310,20 @@ static bool compare_one_with_plan(struct results *results, const struct trace *t
     const struct planned_comparison *comparison = context;
     struct analysis_options no_options = {.top = 10};
     SCOPED(analyzed_rank) analyzed = {0};
+    struct analysis_input input;
     const char *path;
     const char *label;
 
     if (!analyze_rank(&analyzed, trace, &comparison->attribution, error))
+        return false;
+    input = (struct analysis_input){.trace = trace,
+                                    .ledger = &analyzed.ledger,
+                                    .costs = &analyzed.costs,
+                                    .efficiency = &analyzed.efficiency,
+                                    .work = &analyzed.work,
+                                    .description = &analyzed.description,
+                                    .options = &no_options};
+    if (!plan_fits_run(&comparison->plan, &input, error))
         return false;
     path = results_text(results, trace_text(trace, trace->path));
     label = trace->facts.rank >= 0
@@ -322,14 +332,7 @@ static bool compare_one_with_plan(struct results *results, const struct trace *t
     describe_plan_against_run(results,
                               results_add_rank(results, label, path, trace->facts.rank,
                                                device_speakers(trace, &analyzed.efficiency.peaks)),
-                              &(struct analysis_input){.trace = trace,
-                                                       .ledger = &analyzed.ledger,
-                                                       .costs = &analyzed.costs,
-                                                       .efficiency = &analyzed.efficiency,
-                                                       .work = &analyzed.work,
-                                                       .description = &analyzed.description,
-                                                       .options = &no_options},
-                              &comparison->plan);
+                              &input, &comparison->plan);
     return true;
 }
 

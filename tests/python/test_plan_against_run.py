@@ -39,10 +39,11 @@ class AgainstCase(unittest.TestCase):
         return str(path)
 
     def of_ranks(self, layout: str = "dp=4", plan: str = "", **settings: object) -> dict:
-        """Beside a plan of another run: ranks are held against each other."""
+        """Beside a plan of the same layout, but of another model: ranks are held against each other."""
+        sizes = [f"--{size}" for size in layout.split(",")]
         run = self.folder / str(len(list(self.folder.iterdir())))
         write_run(run, Run(settings_of(layout, steps=3, **settings)), set())
-        return self.told("compare", "--json", plan or self.plan_of("--from", str(TRACE)), str(run))
+        return self.told("compare", "--json", plan or self.model_plan(*sizes), str(run))
 
     def test_the_rank_that_the_others_wait_for(self) -> None:
         told = self.of_ranks(straggler=2)

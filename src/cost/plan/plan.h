@@ -104,8 +104,12 @@ struct plan_memory {
 
 struct plan_outcome {
     double accounts[PLAN_ACCOUNT_COUNT]; /* seconds of a step, of the mean device */
-    double step;                         /* their sum */
-    double low; /* eight of ten compared runs lie between these; see plan_step.c */
+    double in_16_bits;   /* by how much more useful FLOPs take at the peaks of their own formats */
+    double again_useful; /* of recomputation, what it takes at the peak, with the scores that fused
+                            attention computes again in its own backward */
+    double again_streamed; /* ... and in operators that are bound by memory */
+    double step;           /* their sum */
+    double low;            /* eight of ten compared runs lie between these; see plan_step.c */
     double high;
     double useful_flops;   /* of a step, all devices: behind the mask, no recomputation */
     double hardware_flops; /* the same with recomputation */

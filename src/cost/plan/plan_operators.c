@@ -153,12 +153,18 @@ void plan_pass_add(struct plan_pass *pass, const struct plan_pass *from, double 
 {
     for (int i = 0; i < PLAN_ACCOUNT_COUNT; i++)
         pass->accounts[i] += from->accounts[i] * times;
+    pass->in_16_bits += from->in_16_bits * times;
+    pass->again_useful += from->again_useful * times;
+    pass->again_streamed += from->again_streamed * times;
     pass->device += from->device * times;
     pass->kernels += from->kernels * times;
 }
 
 void plan_pass_recompute(struct plan_pass *pass)
 {
+    pass->again_useful += pass->accounts[PLAN_USEFUL] + pass->in_16_bits;
+    pass->in_16_bits = 0.0;
+    pass->again_streamed += pass->accounts[PLAN_MEMORY];
     for (int i = 0; i < PLAN_RECOMPUTE; i++) {
         pass->accounts[PLAN_RECOMPUTE] += pass->accounts[i];
         pass->accounts[i] = 0.0;
@@ -247,6 +253,8 @@ void plan_add_product(const struct plan_context *context, struct plan_pass *pass
     if (product.m <= 0.0 || product.n <= 0.0 || product.k <= 0.0 || product.batch <= 0.0)
         return;
     plan_pass_charge(pass, PLAN_USEFUL, ideal);
+    if (!product.is_low)
+        pass->in_16_bits += ideal * (context->peak / context->peak_16 - 1.0);
     plan_pass_charge(pass, PLAN_RATE, computing - in_tiles - ideal);
     plan_pass_charge(pass, PLAN_TILES, in_tiles + KERNEL_SECONDS);
     plan_pass_charge(pass, PLAN_MEMORY, fmax(streaming - computing, 0.0));
@@ -291,6 +299,8 @@ void plan_add_attention(const struct plan_context *context, struct plan_pass *pa
     double ideal = flops / context->peak;
 
     plan_pass_charge(pass, PLAN_USEFUL, ideal);
+    if (context->setting->attention != PLAN_FLASH_8)
+        pass->in_16_bits += ideal * (context->peak / context->peak_16 - 1.0);
     plan_pass_charge(pass, PLAN_ATTENTION, seconds + KERNEL_SECONDS - ideal);
     pass->device += seconds + KERNEL_SECONDS;
     pass->kernels += 1.0;

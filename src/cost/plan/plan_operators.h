@@ -48,7 +48,10 @@ struct plan_context plan_context_of(const struct plan_setting *setting,
 /* Seconds by account, while a pass is put together. */
 struct plan_pass {
     double accounts[PLAN_ACCOUNT_COUNT];
-    double device; /* what kernels take */
+    double in_16_bits;     /* by how much more useful FLOPs take at their own, wider peak */
+    double again_useful;   /* of recomputation, what it takes at the peak */
+    double again_streamed; /* ... and in operators that are bound by memory */
+    double device;         /* what kernels take */
     double kernels;
 };
 

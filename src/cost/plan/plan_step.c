@@ -232,6 +232,19 @@ static void plan_calibrate(struct plan_pass *step, double calibration)
         return;
     for (int i = 0; i < PLAN_ACCOUNT_COUNT; i++)
         step->accounts[i] *= i == PLAN_USEFUL ? 1.0 : rest;
+    step->again_streamed *= rest;
+}
+
+/* Half of attention's core, which selective recomputation is of: queries by keys, not by values. */
+static double plan_rescored_flops(const struct plan_setting *setting)
+{
+    struct convention_setting core = {setting->sequence, RECOMPUTE_SELECTIVE};
+    struct convention_setting none = {setting->sequence, RECOMPUTE_NONE};
+
+    return setting->attention == PLAN_UNFUSED
+               ? 0.0
+               : 0.5 * (double)setting->batch * (double)setting->sequence *
+                     (hardware_flops(setting->model, core) - hardware_flops(setting->model, none));
 }
 
 /* Layers are shared by the stages, ends (embedding, logits, loss) belong to the first and
@@ -269,6 +282,10 @@ struct plan_outcome plan_step(const struct plan_setting *setting, const struct p
     plan_calibrate(&step, setting->calibration);
     for (int i = 0; i < PLAN_ACCOUNT_COUNT; i++)
         outcome.accounts[i] = step.accounts[i];
+    outcome.in_16_bits = step.in_16_bits;
+    outcome.again_useful = fmin(step.again_useful, step.accounts[PLAN_RECOMPUTE]);
+    outcome.again_streamed =
+        fmin(step.again_streamed, step.accounts[PLAN_RECOMPUTE] - outcome.again_useful);
     outcome.step = plan_pass_seconds(&step);
     outcome.low = outcome.step * (setting->calibration > 0.0 ? CALIBRATED_LOW : LOW_SHARE);
     outcome.high = outcome.step * (setting->calibration > 0.0 ? CALIBRATED_HIGH : HIGH_SHARE);
@@ -280,6 +297,8 @@ struct plan_outcome plan_step(const struct plan_setting *setting, const struct p
         outcome.tokens * (share * hardware_flops(setting->model, counted) +
                           (1.0 - share) * hardware_flops(setting->model, kept) +
                           (is_selective ? plan_module_flops(setting) : 0.0));
+    outcome.again_useful += plan_rescored_flops(setting) / outcome.devices /
+                            (setting->attention == PLAN_FLASH_8 ? context.peak : context.peak_16);
     outcome.memory = plan_memory(setting, layout);
     return outcome;
 }

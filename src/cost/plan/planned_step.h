@@ -57,18 +57,14 @@ static const struct {
 struct planned_step {
     double step_ns;
     double parts[PLANNED_PART_COUNT];
-    double tokens;    /* of a device; 0: not told */
+    double tokens;    /* that a rank sees; 0: not told */
     double flops;     /* of a plan from a recording, matmuls and attention; 0: not told */
     double waited_ns; /* likewise, for a core when it was recorded */
     /* Of the layout, the batch and the model, as the plan was asked for; 0: not told. */
     int64_t tensor;
     int64_t stages;
     int64_t ranks_of_stage;
-    int64_t micro; /* samples of a micro-batch */
-    int64_t sequence;
-    int64_t hidden;
-    int64_t vocabulary;
-    double hardware_flops; /* of a device, with recomputation */
+    int64_t hidden; /* columns of the embedding */
     char device[128];
     bool is_from_run; /* `plan --from` wrote it */
 };

@@ -41,6 +41,7 @@ static void read_plan_row(struct planned_step *plan, const struct json_node *row
     plan->is_from_run = plan->is_from_run || strcmp(key, "matrix") == 0;
 }
 
+/* Sizes were texts in plans of before these keys: 0 then, as where a plan has no layout. */
 static int64_t read_plan_size(const struct json_node *numbers, const char *key)
 {
     return json_integer_of(json_member(numbers, key), "value", 0);
@@ -53,11 +54,28 @@ static void read_plan_layout(struct planned_step *plan, const struct json_node *
     plan->stages = read_plan_size(numbers, "pp");
     plan->ranks_of_stage =
         plan->tensor * read_plan_size(numbers, "cp") * read_plan_size(numbers, "dp");
-    plan->micro = read_plan_size(numbers, "micro_batch");
-    plan->sequence = read_plan_size(numbers, "seq");
-    plan->hidden = read_plan_size(numbers, "hidden_size");
-    plan->vocabulary = read_plan_size(numbers, "vocabulary");
-    plan->hardware_flops = read_plan_number(numbers, "hardware_flops");
+    plan->hidden = read_plan_size(numbers, "embedding_size");
+    /* A rank sees the tokens that all devices of its tensor group and all stages work on. */
+    if (plan->tensor > 0)
+        plan->tokens *= (double)(plan->tensor * plan->stages);
+}
+
+/* A run has each FLOP at the peak of its own format, and of recomputation what its FLOPs take at
+ * the peak: what a plan has beyond is below the peak, or streams. A recorded kernel of attention
+ * has FLOPs of scores again in its backward, which count as recomputation there; the plan has them
+ * in what that kernel is below the peak. */
+static void read_plan_as_runs_have_it(struct planned_step *plan, const struct json_node *numbers)
+{
+    double wider = read_plan_number(numbers, "useful_in_16_bits");
+    double at_peak = read_plan_number(numbers, "recompute_at_peak");
+    double streamed = read_plan_number(numbers, "recompute_memory_bound");
+    double whole = plan->parts[PLANNED_USEFUL] + plan->parts[PLANNED_BELOW_PEAK] +
+                   plan->parts[PLANNED_RECOMPUTED] - streamed;
+
+    plan->parts[PLANNED_USEFUL] += wider;
+    plan->parts[PLANNED_RECOMPUTED] = at_peak;
+    plan->parts[PLANNED_BELOW_PEAK] = whole - at_peak - plan->parts[PLANNED_USEFUL];
+    plan->parts[PLANNED_OTHER] += streamed;
 }
 
 /* A plan is this program's own page of JSON: its keys are promised by the schema. */
@@ -78,6 +96,8 @@ static bool read_plan_tree(struct planned_step *plan, const struct json_node *ro
     strncpy(plan->device, device, sizeof plan->device - 1);
     for (const struct json_node *row = json_items_of(table, "rows"); row; row = row->next)
         read_plan_row(plan, row);
+    if (!plan->is_from_run)
+        read_plan_as_runs_have_it(plan, numbers);
     if (plan->step_ns <= 0.0 || !json_items_of(table, "rows"))
         return error_set(error, ERROR_INPUT,
                          "'%s' has no planned step with its ledger: write one with 'flopledger "

@@ -71,6 +71,7 @@ static void plan_add_sizes(struct results *results, struct section *section,
                            const struct plan_setting *setting, const struct plan_layout *layout,
                            const struct plan_outcome *outcome)
 {
+    int64_t words = setting->model->vocabulary;
     const struct {
         const char *key;
         int64_t size;
@@ -86,7 +87,8 @@ static void plan_add_sizes(struct results *results, struct section *section,
         {"global_batch", setting->batch},
         {"seq", setting->sequence},
         {"hidden_size", setting->model->hidden_size},
-        {"vocabulary", setting->model->vocabulary},
+        {"vocabulary", words},
+        {"embedding_size", words > 0 ? setting->model->token_embedding / words : 0},
     };
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -94,6 +96,14 @@ static void plan_add_sizes(struct results *results, struct section *section,
                         value_count(sizes[i].size));
     plan_add_number(results, section, "recompute", TITLE_FOR_PROGRAMS,
                     value_text(recomputes[layout->recompute]));
+    plan_add_number(results, section, "dtype", TITLE_FOR_PROGRAMS,
+                    value_text(peak_type_name(setting->precision)));
+    plan_add_number(results, section, "useful_in_16_bits", TITLE_FOR_PROGRAMS,
+                    plan_time(outcome->in_16_bits));
+    plan_add_number(results, section, "recompute_at_peak", TITLE_FOR_PROGRAMS,
+                    plan_time(outcome->again_useful));
+    plan_add_number(results, section, "recompute_memory_bound", TITLE_FOR_PROGRAMS,
+                    plan_time(outcome->again_streamed));
     plan_add_number(results, section, "hardware_flops", TITLE_FOR_PROGRAMS,
                     value_flops(outcome->hardware_flops / outcome->devices));
     plan_add_number(results, section, "model_flops", TITLE_FOR_PROGRAMS,

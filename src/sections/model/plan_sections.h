@@ -35,6 +35,10 @@ struct section *describe_plan_search(struct results *results, const struct plan_
 void describe_plan_serving(struct results *results, struct rank_results *rank,
                            const struct plan_setting *setting, const struct plan_server *server);
 
+/* ERROR_USAGE, one sentence on what differs, where the plan is of another device, layout or model
+ * than what was recorded, as far as both tell. */
+MUST_USE bool plan_fits_run(const struct planned_step *plan, const struct analysis_input *input,
+                            struct error *error);
 /* A recorded rank beside a plan: account by account, and why they differ; adds it to `rank`. */
 void describe_plan_against_run(struct results *results, struct rank_results *rank,
                                const struct analysis_input *input, const struct planned_step *of);
