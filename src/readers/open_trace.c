@@ -292,14 +292,22 @@ bool reader_has_all_parts(const struct input_stream *input, const struct read_op
                      count);
 }
 
-/* Reads `path`, which the user knows as `shown`. */
-static bool open_as(struct trace *trace, const char *path, const char *shown,
+static const char *database_of(const struct trace_source *source)
+{
+    return source->exported.database ? source->exported.database : source->path;
+}
+
+/* Reads what the user knows as `shown`. */
+static bool open_as(struct trace *trace, const struct trace_source *source, const char *shown,
                     const struct read_options *options, struct error *error)
 {
     SCOPED(input_stream) input = {0};
+    const char *path = database_of(source);
+    bool is_unpacked = source->unpacked && source->unpacked->file >= 0;
 
-    if (!input_stream_open(&input, path, options->threads > 1, error))
+    if (!input_stream_open(&input, path, options->threads > 1 && !is_unpacked, error))
         return false;
+    input.unpacked = is_unpacked ? source->unpacked : NULL; /* else threads would share it */
     if (!read_input(trace, &input, options, error)) {
         trace_clear(trace);
         return error_in(error, "'%s'", path == shown ? input.name : shown);
@@ -314,18 +322,15 @@ static bool open_as(struct trace *trace, const char *path, const char *shown,
 bool open_trace(struct trace *trace, const char *path, const struct read_options *options,
                 struct error *error)
 {
-    return open_as(trace, path, path, options, error);
-}
+    struct trace_source source = {.path = (char *)(uintptr_t)path}; /* is not freed here */
 
-static const char *database_of(const struct trace_source *source)
-{
-    return source->exported.database ? source->exported.database : source->path;
+    return open_as(trace, &source, path, options, error);
 }
 
 bool open_trace_part(struct trace *trace, const struct trace_source *source,
                      const struct read_options *options, struct error *error)
 {
-    return open_as(trace, database_of(source), source->path, options, error);
+    return open_as(trace, source, source->path, options, error);
 }
 
 /* How many ranks the file holds; 1 where that shows only when it is read. An input that no
@@ -344,6 +349,8 @@ static bool open_trace_count_parts(struct trace_source *source, const char *path
     reader = find_reader(&input, input_stream_peek(&input));
     if (!reader || !reader->count_parts)
         return true;
+    source->unpacked = unpacked_input_new();
+    input.unpacked = source->unpacked;
     if (!reader->count_parts(&source->part_count, &input, error))
         return error_in(error, "'%s'", source->path);
     return true;
@@ -376,6 +383,7 @@ void trace_source_clear(struct trace_source *source)
     if (!source)
         return;
     nsys_export_clear(&source->exported);
+    unpacked_input_free(source->unpacked);
     free(source->path);
     *source = (struct trace_source){0};
 }

@@ -4,6 +4,7 @@
 
 #include "base/core/attributes.h"
 #include "base/core/error.h"
+#include "base/io/mapped_input.h"
 #include "readers/nsys/nsys_report_export.h"
 #include "readers/reader.h"
 #include "trace/trace.h"
@@ -20,6 +21,7 @@ struct trace_source {
     char *path; /* as the user gave it; of a report whose database lay beside it, that one */
     struct nsys_export exported; /* of a .nsys-rep */
     uint32_t part_count;
+    struct unpacked_input *unpacked; /* while its ranks were counted; NULL: nothing */
 };
 
 /* Finds out how many ranks `path` holds; a .nsys-rep is first exported to a temporary file by the

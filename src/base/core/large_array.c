@@ -156,7 +156,7 @@ bool large_array_write_file(int file, const char *content, size_t bytes)
 
     for (size_t done = 0; done < bytes;) {
         size_t left = bytes - done;
-        size_t piece = left < sizeof zeros ? left : sizeof zeros;
+        size_t piece = content || left < sizeof zeros ? left : sizeof zeros;
         ssize_t count = write(file, content ? content + done : zeros, piece);
 
         if (count <= 0)

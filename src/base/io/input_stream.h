@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct progress; /* base/io/progress.h */
+struct progress;       /* base/io/progress.h */
+struct unpacked_input; /* base/io/mapped_input.h */
 
 enum compression { COMPRESSION_NONE, COMPRESSION_GZIP, COMPRESSION_ZSTD };
 
@@ -30,9 +31,10 @@ struct input_stream {
     bool is_broken;     /* the input ended before its end: all that could be read was handed out */
     bool is_followed;   /* it is whole, and what stands behind its end was not read */
     char breakage[256]; /* why either is so, and the byte of the file */
-    struct progress *progress;   /* not owned; may be NULL; set it before the first window */
-    struct input_source *source; /* private */
-    bool is_peeked;              /* private */
+    struct progress *progress;       /* not owned; may be NULL; set it before the first window */
+    struct unpacked_input *unpacked; /* not owned; may be NULL: see mapped_input_open */
+    struct input_source *source;     /* private */
+    bool is_peeked;                  /* private */
 };
 
 /* `path` may be "-". Errors (ERROR_INPUT): no such file, a folder, not readable; not: damaged

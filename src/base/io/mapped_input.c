@@ -7,7 +7,9 @@
 #include "base/io/input_source.h"
 #include "base/io/input_stream.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -20,7 +22,50 @@ static bool too_long(size_t bytes_max, struct error *error)
 }
 
 /* Less than this stays in memory: a file would spare nothing. */
-enum { UNPACKED_IN_MEMORY = 8 << 20 };
+enum { UNPACKED_IN_MEMORY = 2 << 20 };
+
+/* ---- what is kept --------------------------------------------------------------------------- */
+
+/* A folder may hold a thousand files, and all are looked into before the first is read. */
+enum { UNPACKED_FILES_MAX = 4 };
+
+static atomic_int unpacked_files;
+
+struct unpacked_input *unpacked_input_new(void)
+{
+    struct unpacked_input *unpacked = require_memory(calloc(1, sizeof *unpacked));
+
+    unpacked->file = -1;
+    return unpacked;
+}
+
+void unpacked_input_free(struct unpacked_input *unpacked)
+{
+    if (unpacked && unpacked->file >= 0) {
+        (void)close(unpacked->file);
+        atomic_fetch_sub(&unpacked_files, 1);
+    }
+    free(unpacked);
+}
+
+/* The file is theirs from now on. */
+static void keep_unpacked(struct mapped_input *mapped, const struct input_stream *input)
+{
+    if (!input->unpacked || !mapped->owns_file)
+        return;
+    if (atomic_fetch_add(&unpacked_files, 1) >= UNPACKED_FILES_MAX) {
+        atomic_fetch_sub(&unpacked_files, 1);
+        return;
+    }
+    *input->unpacked = (struct unpacked_input){.file = mapped->file,
+                                               .length = mapped->length,
+                                               .is_broken = input->is_broken,
+                                               .is_followed = input->is_followed};
+    memcpy(input->unpacked->breakage, input->breakage, sizeof input->breakage);
+    mapped->owns_file = false;
+}
+
+/* ---- unpacking ------------------------------------------------------------------------------ */
 
 static void add_in_memory(struct mapped_input *mapped, const char *text, size_t length)
 {
@@ -52,7 +97,7 @@ static void put_in_file(struct mapped_input *mapped, size_t bytes_max)
     }
     mapped->file = file;
     mapped->owns_file = true;
-    large_array_free(mapped->read);
+    large_array_give_back(mapped->read);
     mapped->read = NULL;
 }
 
@@ -122,12 +167,37 @@ static bool map_file(struct mapped_input *mapped, const struct input_stream *inp
     return true;
 }
 
+static bool map_unpacked(struct mapped_input *mapped, struct input_stream *input)
+{
+    const struct unpacked_input *unpacked = input->unpacked;
+
+    if (unpacked->file < 0)
+        return false;
+    mapped->file = unpacked->file;
+    mapped->length = unpacked->length;
+    if (!map_own_file(mapped)) {
+        *mapped = (struct mapped_input){.file = -1};
+        return false;
+    }
+    input->is_broken = unpacked->is_broken;
+    input->is_followed = unpacked->is_followed;
+    memcpy(input->breakage, unpacked->breakage, sizeof input->breakage);
+    input->text_bytes = (int64_t)mapped->length;
+    return true;
+}
+
 bool mapped_input_open(struct mapped_input *mapped, struct input_stream *input, size_t bytes_max,
                        struct error *error)
 {
     *mapped = (struct mapped_input){.file = -1};
-    if (!map_file(mapped, input))
-        return read_windows(mapped, input, bytes_max, error);
+    if (input->unpacked && map_unpacked(mapped, input))
+        return true;
+    if (!map_file(mapped, input)) {
+        if (!read_windows(mapped, input, bytes_max, error))
+            return false;
+        keep_unpacked(mapped, input);
+        return true;
+    }
     input->text_bytes = (int64_t)mapped->length;
     return mapped->length <= bytes_max || too_long(bytes_max, error);
 }

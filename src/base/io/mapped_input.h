@@ -23,8 +23,23 @@ struct mapped_input {
     bool owns_file; /* it has no name */
 };
 
+/* What a packed input was unpacked to, for those who map it once more: a file without a name, and
+ * how the input ended. */
+struct unpacked_input {
+    int file; /* -1: nothing is kept */
+    size_t length;
+    bool is_broken;
+    bool is_followed;
+    char breakage[256];
+};
+
+struct unpacked_input *unpacked_input_new(void);
+void unpacked_input_free(struct unpacked_input *unpacked);
+
 /* All of `input`, of which nothing was used up and which must stay open. Its text may have
- * `bytes_max`: false with `error` set where it is more. */
+ * `bytes_max`: false with `error` set where it is more. Where input->unpacked is set and keeps
+ * something, that is mapped; else the file into which the input is unpacked, if any, is kept there.
+ * The latter is for one thread alone. */
 MUST_USE bool mapped_input_open(struct mapped_input *mapped, struct input_stream *input,
                                 size_t bytes_max, struct error *error);
 

@@ -75,23 +75,36 @@ struct found_planes {
     bool is_cut;
 };
 
+/* A line's name stands before its events, the first of which is enough: they are most of the file,
+ * and are walked over when they are read. */
+static void look_at_line(struct found_plane *plane, struct xplane_reading *reading,
+                         struct proto_bytes message)
+{
+    struct proto_walk walk = proto_walk_of(message);
+    struct proto_bytes name = {NULL, 0};
+    struct proto_field field;
+    bool has_events = false;
+
+    while (!(has_events && name.length) && xplane_next(reading, &walk, &field)) {
+        if (proto_is(&field, 2, PROTO_LENGTH))
+            name = field.bytes;
+        has_events |= proto_is(&field, 4, PROTO_LENGTH);
+    }
+    plane->has_work |= has_events && (xplane_is_stream(name) || xplane_is_ops(name));
+    plane->has_streams |= has_events && xplane_is_stream(name);
+    plane->has_steps |= has_events && proto_text_is(name, "Steps");
+}
+
 /* Which planes worked, and how, is known before any is read: it decides which ranks there are. */
 static void look_at_lines(struct found_plane *plane, const struct mapped_input *file)
 {
     struct proto_walk walk = proto_walk_of(plane->message);
     struct xplane_reading reading = {.file = *file};
     struct proto_field field;
-    struct xplane_line line;
 
-    while (proto_next(&walk, &field)) {
-        if (!proto_is(&field, 3, PROTO_LENGTH))
-            continue;
-        xplane_line_read(&reading, &line, field.bytes);
-        plane->has_work |=
-            line.has_events && (xplane_is_stream(line.name) || xplane_is_ops(line.name));
-        plane->has_streams |= line.has_events && xplane_is_stream(line.name);
-        plane->has_steps |= line.has_events && proto_text_is(line.name, "Steps");
-    }
+    while (proto_next(&walk, &field))
+        if (proto_is(&field, 3, PROTO_LENGTH))
+            look_at_line(plane, &reading, field.bytes);
 }
 
 /* The file is mapped and walked over, not parsed: planes are messages, and only their ends are
@@ -146,6 +159,7 @@ static bool xplane_count_parts(uint32_t *count, const struct input_stream *input
     if (!input_stream_can_seek(input) || input->compression != COMPRESSION_NONE) {
         if (!input_stream_open(&own, input->name, false, error))
             return false;
+        own.unpacked = input->unpacked;
     } else {
         input_stream_open_at(&own, input, 0);
     }

@@ -141,6 +141,62 @@ static void much_that_is_packed_is_in_a_file(void **state)
     }
 }
 
+/* 3 MiB of a file that is then gone, packed, without its last bytes. */
+static void write_cut_file(char *path)
+{
+    int file = mkstemp(strcpy(path, "/tmp/flopledger-mapped-XXXXXX"));
+    gzFile packed = gzdopen(dup(file), "wb1");
+    char block[4096];
+
+    for (int i = 0; i < 768; i++) {
+        memset(block, i % 251, sizeof block);
+        assert_int_equal(gzwrite(packed, block, sizeof block), sizeof block);
+    }
+    assert_int_equal(gzclose(packed), Z_OK);
+    assert_int_equal(ftruncate(file, lseek(file, 0, SEEK_END) - 4), 0);
+    assert_int_equal(close(file), 0);
+}
+
+/* What was unpacked once is not unpacked again: of an input of other bytes the kept ones are given,
+ * with what was told of their end. No more than some are kept. */
+static void what_was_unpacked_is_kept(void **state)
+{
+    struct unpacked_input *unpacked[6];
+    struct error error = {0};
+    int kept_count = 0;
+    char path[64];
+
+    write_cut_file(path);
+    for (size_t i = 0; i < 6; i++) {
+        struct input_stream input = {0};
+        struct mapped_input mapped;
+
+        unpacked[i] = unpacked_input_new();
+        assert_true(input_stream_open(&input, path, false, &error));
+        input.unpacked = unpacked[i];
+        assert_true(mapped_input_open(&mapped, &input, 4 << 20, &error));
+        kept_count += unpacked[i]->file >= 0;
+        mapped_input_close(&mapped);
+        input_stream_clear(&input);
+        if (unpacked[i]->file >= 0) {
+            input_stream_open_memory(&input, "other", 5);
+            input.unpacked = unpacked[i];
+            assert_true(mapped_input_open(&mapped, &input, 4 << 20, &error));
+            assert_int_equal(mapped.length, unpacked[i]->length);
+            assert_int_equal((unsigned char)mapped.text[mapped.length - 1], 767 % 251);
+            assert_true(input.is_broken);
+            assert_non_null(strstr(input.breakage, "gzip"));
+            mapped_input_close(&mapped);
+            input_stream_clear(&input);
+        }
+    }
+    assert_int_equal(kept_count, 4);
+    for (size_t i = 0; i < 6; i++)
+        unpacked_input_free(unpacked[i]);
+    unpacked_input_free(NULL);
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +204,7 @@ int main(void)
         cmocka_unit_test(what_is_too_long_is_refused),
         cmocka_unit_test(memory_is_given_as_well),
         cmocka_unit_test(much_that_is_packed_is_in_a_file),
+        cmocka_unit_test(what_was_unpacked_is_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
