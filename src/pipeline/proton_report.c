@@ -75,6 +75,19 @@ static uint32_t speakers_of_sums(const struct call_sums *sums, const struct sums
     return speakers;
 }
 
+/* The report is of what stands before; true, or ERROR_PARTIAL. */
+static bool check_proton_read(const char *path, const struct read_account *read,
+                              struct error *error)
+{
+    if (!read_is_partial(read))
+        return true;
+    if (read->damage_count > 0)
+        return error_set(error, ERROR_PARTIAL, "'%s': byte %lld: %s", path,
+                         (long long)read->damages[0].byte, read->damages[0].message);
+    return error_set(error, ERROR_PARTIAL, "'%s': %s", path,
+                     read->is_truncated ? read->truncation : read->ending_message);
+}
+
 /* The whole page unless sections were asked for: sums by call path have no first screen. */
 bool print_proton_report(const char *path, const struct proton_report *wanted, struct error *error)
 {
@@ -84,10 +97,10 @@ bool print_proton_report(const char *path, const struct proton_report *wanted, s
     struct page_settings page = *wanted->page;
     struct rank_results *rank;
 
-    if (!read_proton(&sums, path, error))
-        return false;
     if (wanted->top >= 0)
         peaks.top = wanted->top == 0 ? UINT32_MAX : (uint32_t)wanted->top;
+    if (!read_proton(&sums, path, (size_t)peaks.top + 1, error))
+        return false;
     find_peaks(&peaks, &sums, wanted->device_name);
     results_init(&results);
     results.detailed_rank = ALL_RANKS;
@@ -98,7 +111,7 @@ bool print_proton_report(const char *path, const struct proton_report *wanted, s
     rank_add_section(&results, rank, describe_summed_kernels(&results, &sums, &peaks));
     free(peaks.devices);
     page.is_whole = page.is_whole || (!page.sections && !page.lists_sections); /* it is short */
-    return print_page(&results, &page, error);
+    return print_page(&results, &page, error) && check_proton_read(path, &sums.read, error);
 }
 
 /* The sums have no times: of the file's own facts those are told which any recording has. */
@@ -111,7 +124,7 @@ bool print_proton_inspection(const char *path, const struct page_settings *page,
     struct trace trace = {.facts.rank = -1};
     struct rank_results *rank;
 
-    if (!read_proton(&sums, path, error))
+    if (!read_proton(&sums, path, 1, error))
         return false;
     trace.read = sums.read;
     results_init(&results);
@@ -119,5 +132,5 @@ bool print_proton_inspection(const char *path, const struct page_settings *page,
     rank = results_add_rank(&results, results_text(&results, path), results_text(&results, path),
                             -1, speakers_of_sums(&sums, NULL));
     rank_add_section(&results, rank, describe_file(&results, &trace, no_time));
-    return print_page(&results, page, error);
+    return print_page(&results, page, error) && check_proton_read(path, &sums.read, error);
 }

@@ -3,7 +3,7 @@
 #ifndef FLOPLEDGER_TRACE_CALL_SUMS_H
 #define FLOPLEDGER_TRACE_CALL_SUMS_H
 
-#include "base/core/arena.h"
+#include "base/core/string_pool.h"
 #include "trace/read_account.h"
 
 #include <stdbool.h>
@@ -35,17 +35,39 @@ struct call_sums_device {
     double time_ns;                 /* of the work on it */
 };
 
+/* All work of kernels of one name. */
+struct summed_kernel {
+    const char *name;
+    double launches;
+    double time_ns;
+    size_t places; /* in the tree */
+};
+
 struct call_sums {
-    struct call_sum *sums; /* [count]: each behind the scope it is in; the first holds all */
+    /* [count]: a large array of the first with time in them, each behind the scope it is in; the
+     * first holds all */
+    struct call_sum *sums;
     size_t count;
+    size_t timed_count;            /* scopes with time in them, kept or not */
+    struct summed_kernel *kernels; /* [kernel_count] */
+    size_t kernel_count;
+    const char *longest; /* the kernel of the longest time in one place */
+    double longest_ns;
     struct call_sums_device *devices; /* [device_count] */
     size_t device_count;
     int64_t not_read; /* values that are no number that can be */
     struct read_account read;
-    struct arena arena;
+    struct string_pool names;
 };
 
 double call_sum_flops(const struct call_sum *sum);
+
+/* The scope has work on that device. One whose work is on two belongs to neither; once parted it
+ * stays so, whatever is added behind. */
+void call_sum_add_device(struct call_sum *scope, size_t device);
+
+/* `sum` is in the scope. */
+void call_sum_add(struct call_sum *scope, const struct call_sum *sum);
 
 void call_sums_clear(struct call_sums *sums);
 

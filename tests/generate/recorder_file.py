@@ -9,6 +9,7 @@
     recorder_file.py ascend --events 5000 --output trace_view.json
     recorder_file.py ascend-database --events 5000 --output ascend_pytorch_profiler_0.db
     recorder_file.py proton --events 5000 --output run.hatchet
+    recorder_file.py proton-deep --events 5000 --output run.hatchet
     recorder_file.py torch-of-xplane --events 20000 --output run.json
     recorder_file.py torch-of-perfetto --events 20000 --output run.json
 
@@ -144,8 +145,8 @@ def npu_trace(events: int) -> dict[str, Any]:
     return {"traceEvents": found}
 
 
-def write_proton(path: Path, events: int) -> None:
-    """Scopes of 16 kernels each, and the device behind the tree."""
+def write_proton(path: Path, events: int, around: int = 0) -> None:
+    """Scopes of 16 kernels each, every one in `around` others, as a stack of Python is, and the device behind the tree."""
 
     def node(name: str, children: list[Any], **metrics: Any) -> dict[str, Any]:
         frame = {"name": name, "type": "function"}
@@ -158,10 +159,15 @@ def write_proton(path: Path, events: int) -> None:
             f"kernel {i % KERNELS}", [], count=3, **{"time (ns)": 9000 + i}, **device, **cost
         )
 
-    scopes = [
-        node(f"model.layers.{i // 16}.mlp", [kernel(i + k) for k in range(min(16, events - i))])
-        for i in range(0, events, 16)
-    ]
+    def scope(i: int) -> dict[str, Any]:
+        found = node(
+            f"model.layers.{i // 16}.mlp", [kernel(i + k) for k in range(min(16, events - i))]
+        )
+        for depth in range(around):
+            found = node(f"model.py:{depth}@frame_{depth}", [found])
+        return found
+
+    scopes = [scope(i) for i in range(0, events, 16)]
     gpu = {
         "arch": "90",
         "bus_width": 5120,
@@ -169,7 +175,7 @@ def write_proton(path: Path, events: int) -> None:
         "memory_clock_rate": 2619000,
         "num_sms": 132,
     }
-    path.write_text(json.dumps([node("ROOT", scopes, count=0), {"CUDA": {"0": gpu}}], indent=2))
+    path.write_text(json.dumps([node("ROOT", scopes, count=0), {"CUDA": {"0": gpu}}], indent=4))
 
 
 def write_torch(path: Path, events: int, has_operators: bool) -> None:
@@ -209,6 +215,7 @@ WRITERS: dict[str, Callable[[Path, int], None]] = {
     "ascend": lambda path, events: write_trace_view(npu_trace(events), path, InOrder(1)),
     "ascend-database": lambda path, events: write_database(npu_trace(events), path, InOrder(1)),
     "proton": write_proton,
+    "proton-deep": lambda path, events: write_proton(path, events, 40),
     "torch-of-xplane": lambda path, events: write_torch(path, events, True),
     "torch-of-perfetto": lambda path, events: write_torch(path, events, False),
 }

@@ -31,6 +31,7 @@ from rocprof_json import write_json  # noqa: E402
 from rewritten_text import zstd_text  # noqa: E402
 from rocprof_process import Process  # noqa: E402
 import stumbling_ascend  # noqa: E402
+import stumbling_proton  # noqa: E402
 import stumbling_rpd  # noqa: E402
 from stumbling_case import Case, same  # noqa: E402
 from xplane_file import Event, Line, Plane, environment, gpu_space  # noqa: E402
@@ -548,34 +549,6 @@ def rocpd_columns_are_left_out(case: Case) -> None:
     same(sum(ns for _, ns in case.kernels(path).values()), 300)
 
 
-# ---- Proton --------------------------------------------------------------------------------------
-
-
-def proton_devices_are_texts_and_inner_nodes_empty(case: Case) -> None:
-    leaf = {"count": 2, "device_id": "1", "device_type": "CUDA", "time (ns)": 2000, "flops16": 4e6}
-    tree = {"frame": {"name": "ROOT", "type": "function"}, "metrics": {"time (ns)": 0}}
-    inner = {"frame": {"name": "layer"}, "metrics": {"count": 0}}
-    node = {"frame": {"name": "matmul"}, "metrics": leaf, "children": []}
-    none = {"frame": {"name": "empty"}, "metrics": {}, "children": []}
-    tree["children"] = [{**inner, "children": [node, none]}]
-    path = case.folder / "a.hatchet"
-    path.write_text(json.dumps([tree, {"CUDA": {"1": {"arch": "90", "num_sms": 132}}}]))
-    text = case.printed(path, "report")
-    same("matmul" in text and "2.00 µs" in text.replace("2.000 µs", "2.00 µs"), True)
-
-
-def proton_of_2024_has_names_in_capitals(case: Case) -> None:
-    leaf = {"Count": 10, "DeviceId": "0", "DeviceType": "CUDA", "Time (ns)": 2000, "flops8": 4e6}
-    node = {"frame": {"name": "matmul", "type": "function"}, "metrics": leaf, "children": []}
-    root = {"frame": {"name": "ROOT", "type": "function"}, "metrics": {"Count": 0, "Time (ns)": 0}}
-    path = case.folder / "a.hatchet"
-    devices = {"CUDA": {"0": {"arch": "90", "num_sms": 132}}}
-    path.write_text(json.dumps([{**root, "children": [node]}, devices]))
-    text = case.printed(path, "report")
-    same("scope (µs) (TFLOP/s)" in text and "matmul 2 2.00" in text, True)
-    same("Not used" in case.printed(path), False)
-
-
 def rocprof_and_ascend_tables_are_refused(case: Case) -> None:
     path = case.folder / "kernels.csv"
     tables = {
@@ -593,7 +566,9 @@ Test = Callable[[Case], None]
 KINDS = ("xplane", "perfetto", "rocprof", "rocpd", "rpd", "ascend", "proton")
 TESTS: dict[str, Test] = {
     name: test
-    for name, test in (globals() | vars(stumbling_ascend) | vars(stumbling_rpd)).items()
+    for name, test in (
+        globals() | vars(stumbling_ascend) | vars(stumbling_proton) | vars(stumbling_rpd)
+    ).items()
     if name.startswith(tuple(f"{k}_" for k in KINDS))
 }
 TESTS.pop("rocprof_process")
@@ -653,6 +628,8 @@ Ascend: counters in tables of their own and in JSON, in other units: ascend_coun
 Ascend: versions here, the schema's alone there: ascend_versions_or_the_schema_are_told
 Proton: numbers of devices are texts, inner nodes have few metrics or none: proton_devices_are_texts_and_inner_nodes_empty
 Proton: names in capitals: proton_of_2024_has_names_in_capitals
+Proton: keys in any order, halves of files: proton_trees_are_summed_and_cut_ones_to_where_they_end
+Proton: children before their scope's name: proton_trees_of_deep_stacks_are_known
 """
 
 

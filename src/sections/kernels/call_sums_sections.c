@@ -64,31 +64,16 @@ static struct value sums_share_of_roof(double roof_ns, double ns)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* From 1: the first row is the sum of all. */
-static size_t longest_kernel(const struct call_sums *sums)
-{
-    size_t longest = 0;
-    double longest_ns = -1;
-
-    for (size_t i = 1; i < sums->count; i++)
-        if (sums->sums[i].is_kernel && sums->sums[i].time_ns > longest_ns) {
-            longest = i;
-            longest_ns = sums->sums[i].time_ns;
-        }
-    return longest;
-}
-
 /* A profile of sums cannot tell idle time, and the first sentence must say so. */
 const char *call_sums_headline(struct results *results, const struct call_sums *sums)
 {
     const struct call_sum *all = &sums->sums[0];
-    const struct call_sum *longest = &sums->sums[longest_kernel(sums)];
 
     return results_format(results,
                           "%s of kernels, most of it %s (%s). The file sums up times: when the "
                           "devices were idle, and how long a step took, is not in it",
-                          format_short_time(sums_whole(all->time_ns)).text, longest->name,
-                          format_fraction(longest->time_ns / all->time_ns).text);
+                          format_short_time(sums_whole(all->time_ns)).text, sums->longest,
+                          format_fraction(sums->longest_ns / all->time_ns).text);
 }
 
 /* A device without time is listed by the profiler and did nothing. */
@@ -115,60 +100,14 @@ static void add_device_numbers(struct results *results, struct section *section,
 
 /* ---- kernels by name ------------------------------------------------------------------------- */
 
-struct kernel_row {
-    struct call_sum sum;
-    size_t places; /* in the tree */
-};
-
-static int sums_compare_names(const void *a, const void *b)
-{
-    return strcmp(((const struct kernel_row *)a)->sum.name,
-                  ((const struct kernel_row *)b)->sum.name);
-}
-
-static int sums_compare_times(const void *a, const void *b)
-{
-    double left = ((const struct kernel_row *)a)->sum.time_ns;
-    double right = ((const struct kernel_row *)b)->sum.time_ns;
-
-    return left != right ? (left > right ? -1 : 1) : sums_compare_names(a, b);
-}
-
-/* Each kernel once, by time; free() them. Sorted by name, equal ones merged, then sorted by
- * time: no map is needed for what is read once. */
-static struct kernel_row *kernels_by_name(const struct call_sums *sums, size_t *count)
-{
-    struct kernel_row *rows = zeroed_array(sums->count + 1, sizeof *rows);
-    size_t found = 0, kept = 0;
-
-    for (size_t i = 0; i < sums->count; i++)
-        if (sums->sums[i].is_kernel)
-            rows[found++] = (struct kernel_row){sums->sums[i], 1};
-    qsort(rows, found, sizeof *rows, sums_compare_names);
-    for (size_t i = 0; i < found; i++) {
-        if (kept == 0 || sums_compare_names(&rows[kept - 1], &rows[i]) != 0) {
-            rows[kept++] = rows[i];
-            continue;
-        }
-        rows[kept - 1].sum.time_ns += rows[i].sum.time_ns;
-        rows[kept - 1].sum.launches += rows[i].sum.launches;
-        rows[kept - 1].places++;
-    }
-    qsort(rows, kept, sizeof *rows, sums_compare_times);
-    *count = kept;
-    return rows;
-}
-
-#define SUMMED_KERNEL_COLUMNS(COLUMN)                                                              \
-    COLUMN("kernel", "kernel", UNIT_TEXT, 0, BAR_NONE, value_text(row->sum.name))                  \
-    COLUMN("total", "time", UNIT_TIME_NS, 0, BAR_NONE,                                             \
-           value_time_ns(sums_whole(row->sum.time_ns)))                                            \
-    COLUMN("share", "share", UNIT_FRACTION, 0, BAR, value_fraction(row->sum.time_ns / all_ns))     \
-    COLUMN("count", "launches", UNIT_COUNT, 1, BAR_NONE,                                           \
-           value_count(sums_whole(row->sum.launches)))                                             \
-    COLUMN("mean", "mean", UNIT_TIME_NS, 1, BAR_NONE,                                              \
-           row->sum.launches > 0 ? value_time_ns(sums_whole(row->sum.time_ns / row->sum.launches)) \
-                                 : value_none())                                                   \
+#define SUMMED_KERNEL_COLUMNS(COLUMN)                                                            \
+    COLUMN("kernel", "kernel", UNIT_TEXT, 0, BAR_NONE, value_text(row->name))                    \
+    COLUMN("total", "time", UNIT_TIME_NS, 0, BAR_NONE, value_time_ns(sums_whole(row->time_ns)))  \
+    COLUMN("share", "share", UNIT_FRACTION, 0, BAR, value_fraction(row->time_ns / all_ns))       \
+    COLUMN("count", "launches", UNIT_COUNT, 1, BAR_NONE, value_count(sums_whole(row->launches))) \
+    COLUMN("mean", "mean", UNIT_TIME_NS, 1, BAR_NONE,                                            \
+           row->launches > 0 ? value_time_ns(sums_whole(row->time_ns / row->launches))           \
+                             : value_none())                                                     \
     COLUMN("places", "scopes", UNIT_COUNT, 2, BAR_NONE, value_count((int64_t)row->places))
 
 /* The first sum is that of everything, so that shares are of the whole also where the table is
@@ -178,20 +117,17 @@ struct section *describe_summed_kernels(struct results *results, const struct ca
 {
     struct section *section =
         section_new(results, "kernels", "Kernels", "Times of kernels, summed up by the profiler.");
-    size_t count;
-    struct kernel_row *rows = kernels_by_name(sums, &count);
     struct table *table = section_add_table(results, section, "by_name", "By name",
                                             COLUMNS_OF(SUMMED_KERNEL_COLUMNS));
     double all_ns = sums->sums[0].time_ns;
 
     add_device_numbers(results, section, sums, peaks);
-    for (size_t i = 0; i < count && i < peaks->top; i++) {
-        const struct kernel_row *row = &rows[i];
+    for (size_t i = 0; i < sums->kernel_count && i < peaks->top; i++) {
+        const struct summed_kernel *row = &sums->kernels[i];
 
         FILL_ROW(table_add_row(results, table, 0), SUMMED_KERNEL_COLUMNS);
     }
-    table->rows_in_all = count;
-    free(rows);
+    table->rows_in_all = sums->kernel_count;
     return section;
 }
 
@@ -213,14 +149,9 @@ struct section *describe_summed_kernels(struct results *results, const struct ca
     COLUMN("bandwidth_share", "of bandwidth", UNIT_FRACTION, 0, BAR_NONE,                      \
            sums_share_of_roof(memory_ns(sum, sums), sum->time_ns))
 
-/* Scopes with work inside them; the FLOPs of one without stand with no time to divide them by. */
-static bool is_shown(const struct call_sum *sum)
-{
-    return sum->depth > 0 && sum->time_ns > 0;
-}
-
 /* A scope holds the kernels of the scopes in it, so that rows of different depth are not to be
- * added. */
+ * added. Those with work inside them are kept; the FLOPs of one without stand with no time to
+ * divide them by. */
 struct section *describe_summed_scopes(struct results *results, const struct call_sums *sums,
                                        const struct sums_peaks *peaks)
 {
@@ -231,16 +162,17 @@ struct section *describe_summed_scopes(struct results *results, const struct cal
     struct table *table =
         section_add_table(results, section, "by_scope", "By scope, as they are nested",
                           COLUMNS_OF(SUMMED_SCOPE_COLUMNS));
-    size_t count = 0;
 
-    for (size_t i = 0; i < sums->count; i++) {
+    for (size_t i = 1; i < sums->count && i - 1 < peaks->top; i++) {
         const struct call_sum *sum = &sums->sums[i];
 
-        if (!is_shown(sum) || count++ >= peaks->top)
-            continue;
         FILL_ROW(table_add_row(results, table, sum->depth - 1), SUMMED_SCOPE_COLUMNS);
     }
-    table->rows_in_all = count;
+    table->rows_in_all = sums->timed_count;
+    if (read_is_partial(&sums->read))
+        section_add_warning(results, section,
+                            "the file is cut or damaged: times are of what stands before", NULL,
+                            NULL);
     if (sums->not_read > 0)
         section_add_warning(results, section,
                             results_format(results, "%lld values are no numbers that can be",
