@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of all widths, of which most have one. */
 double call_sum_flops(const struct call_sum *sum)
 {
     double flops = 0;
@@ -15,6 +16,7 @@ double call_sum_flops(const struct call_sum *sum)
     return flops;
 }
 
+/* What has no device of its own (scopes, host work) says nothing of the scope around it. */
 void call_sum_add_device(struct call_sum *scope, size_t device)
 {
     if (device == SIZE_MAX || scope->is_parted)

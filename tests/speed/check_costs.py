@@ -16,6 +16,7 @@ valgrind that it was written with: others make and count other code, and then al
 from __future__ import annotations
 
 import argparse
+import gzip
 import os
 import re
 import shutil
@@ -49,6 +50,9 @@ INPUTS = {
     "trace_view.json": ["recorder_file.py", "ascend", "--events", "2000"],
     "ascend.db": ["recorder_file.py", "ascend-database", "--events", "2000"],
     "run.hatchet": ["recorder_file.py", "proton", "--events", "3000"],
+    "deep.hatchet": ["recorder_file.py", "proton-deep", "--events", "800"],
+    # enough to be unpacked into a file, which is then read twice
+    "packed.xplane.pb": ["recorder_file.py", "xplane", "--events", "30000"],
 }
 LARGE = ["make_trace.py", "--seed", "1", "--events", "160000"]
 SNAPSHOT = ["make_snapshot.py", "--seed", "1", "--steps", "12", "--layers", "8"]
@@ -70,6 +74,7 @@ WORKS = {
     "report, nsys": ["report", "-j", "1", "run.sqlite"],
     "ettr": ["ettr", "train.log"],
     "inspect, JAX": ["inspect", "-j", "1", "run.xplane.pb"],
+    "inspect, JAX packed": ["inspect", "-j", "1", "packed.xplane.pb.gz"],
     "report, JAX": ["report", "-j", "1", "run.xplane.pb"],
     "inspect, Perfetto": ["inspect", "-j", "1", "run.pftrace"],
     "report, Perfetto": ["report", "-j", "1", "run.pftrace"],
@@ -84,6 +89,7 @@ WORKS = {
     "inspect, Ascend's database": ["inspect", "-j", "1", "ascend.db"],
     "report, Ascend's database": ["report", "-j", "1", "ascend.db"],
     "inspect, Proton": ["inspect", "-j", "1", "run.hatchet"],
+    "inspect, Proton, 40 scopes deep": ["inspect", "-j", "1", "deep.hatchet"],
     "report, Proton": ["report", "-j", "1", "run.hatchet"],
     "plan, 10,824 layouts": ["plan", "--model", str(MODEL), *LAYOUTS],
 }
@@ -136,6 +142,8 @@ def make(folder: Path, script: str, *words: str) -> None:
 def make_inputs(folder: Path) -> None:
     for name, words in INPUTS.items():
         make(folder, *words, "--output", name)
+    packed = (folder / "packed.xplane.pb").read_bytes()
+    (folder / "packed.xplane.pb.gz").write_bytes(gzip.compress(packed, 1, mtime=0))
     make(folder, *SNAPSHOT, "snapshot.pickle")
     make(folder, *RANKS, "ranks")
     write_log(folder / "train.log")

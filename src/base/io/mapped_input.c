@@ -31,6 +31,7 @@ enum { UNPACKED_FILES_MAX = 4 };
 
 static atomic_int unpacked_files;
 
+/* Zero is a file that others may have: nothing kept is -1. */
 struct unpacked_input *unpacked_input_new(void)
 {
     struct unpacked_input *unpacked = require_memory(calloc(1, sizeof *unpacked));
@@ -48,7 +49,8 @@ void unpacked_input_free(struct unpacked_input *unpacked)
     free(unpacked);
 }
 
-/* The file is theirs from now on. */
+/* The file is theirs from now on; the mapping stays ours. What is in memory is not kept: it is
+ * small and soon unpacked again, or there is no disk, and then memory is what is short. */
 static void keep_unpacked(struct mapped_input *mapped, const struct input_stream *input)
 {
     if (!input->unpacked || !mapped->owns_file)
@@ -167,6 +169,8 @@ static bool map_file(struct mapped_input *mapped, const struct input_stream *inp
     return true;
 }
 
+/* How the packed input ended is told again, as if it had been read. Where the file cannot be mapped
+ * the input is unpacked as if there were none. */
 static bool map_unpacked(struct mapped_input *mapped, struct input_stream *input)
 {
     const struct unpacked_input *unpacked = input->unpacked;

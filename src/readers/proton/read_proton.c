@@ -95,6 +95,7 @@ static struct json_slice plain_text(struct proton_reading *reading, const struct
     return plain;
 }
 
+/* Texts are kept once, so that equal ones are told by their places. */
 static const char *pooled_text(struct proton_reading *reading, const struct json_slice *slice)
 {
     struct json_slice text = plain_text(reading, slice);
@@ -193,6 +194,7 @@ enum proton_metric {
     METRIC_UNUSED
 };
 
+/* By length first: of fourteen names two at most are compared. The usual ones stand first. */
 static enum proton_metric metric_of(const struct json_slice *key)
 {
     static const struct {
@@ -279,6 +281,7 @@ static void read_proton_metrics(struct proton_reading *reading, struct open_scop
     }
 }
 
+/* The name may stand before or behind all else of a scope: it is kept with the open one. */
 static void read_proton_frame(struct proton_reading *reading, struct open_scope *scope,
                               const struct json_slice *frame)
 {
@@ -327,7 +330,8 @@ static bool open_proton_scope(struct proton_reading *reading)
     return true;
 }
 
-/* Each name once. */
+/* Each name once, with its own time: what its children took is theirs, though the scope of the
+ * same name has both. */
 static void add_proton_kernel(struct proton_reading *reading, const struct open_scope *scope)
 {
     struct call_sums *sums = reading->sums;
@@ -496,6 +500,8 @@ static void tell_proton_damage(struct proton_reading *reading, const struct inpu
     read->damage_count = 1;
 }
 
+/* A second profile behind the first, say, or a checksum of gzip that is wrong: what was read may be
+ * wrong then, too. */
 static void tell_proton_rest(struct proton_reading *reading, struct input_stream *input)
 {
     static const enum read_ending endings[] = {ENDING_CLEAN, ENDING_FOLLOWED, ENDING_DAMAGED};
@@ -508,7 +514,9 @@ static void tell_proton_rest(struct proton_reading *reading, struct input_stream
         read_account_set_ending(&reading->sums->read, endings[rest.kind], rest.message);
 }
 
-/* What is wrong with it as a whole; true where it is a profile with times. */
+/* What is wrong with it as a whole; true where it is a profile with times. The root is the first
+ * that is kept, and holds all of them. A file that was cut early is told as one that is cut,
+ * whatever else it lacks. */
 static bool check_proton(const struct proton_reading *reading, struct error *error)
 {
     const struct call_sums *sums = reading->sums;
@@ -532,6 +540,7 @@ static bool check_proton(const struct proton_reading *reading, struct error *err
                      reading->without_time ? reading->without_time : "");
 }
 
+/* Proton writes no version of itself into the file. */
 static void name_proton_file(struct read_account *read, const struct input_stream *input)
 {
     read->file_bytes = input->file_bytes;

@@ -159,7 +159,7 @@ static bool xplane_count_parts(uint32_t *count, const struct input_stream *input
     if (!input_stream_can_seek(input) || input->compression != COMPRESSION_NONE) {
         if (!input_stream_open(&own, input->name, false, error))
             return false;
-        own.unpacked = input->unpacked;
+        own.unpacked = input->unpacked; /* to be read from there, for each device */
     } else {
         input_stream_open_at(&own, input, 0);
     }
