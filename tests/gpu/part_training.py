@@ -49,8 +49,10 @@ def check_ledger(found: Findings, case: str, sections: dict[str, Any], trace: An
 
 
 def check_rates(setting: Setting, found: Findings, way: str, run: Recorded) -> None:
-    """Of the steps within the window: the first begins with the profiler's start, and the last ends with its stop. On a host without a GPU
-    one of them may wait for a processor just behind its end, which only one of both clocks takes for a part of it.
+    """Of the steps within the window: the first begins with the profiler's start, and the last ends with its stop. On a GPU from the
+    begin of one to the begin of the next: what the recorder does between two marks is in no step, but in the time that the program
+    measures. On a host without a GPU one of them may wait for a processor just behind its end, which only one of both clocks takes for
+    a part of it.
     """
     place = (PART, way)
     first, last = RECORDED[0] + 1, RECORDED[1] - 1
@@ -59,7 +61,12 @@ def check_rates(setting: Setting, found: Findings, way: str, run: Recorded) -> N
     middle = mean if setting.is_real else median
     seconds = middle(run.truth["milliseconds"][first - 1 : last]) / 1e3
     rows = sections["step_ledger"]["tables"]["steps"]["rows"]
-    told = middle([row["duration"] for row in rows])
+    told = of_step = middle([row["duration"] for row in rows])
+    if setting.is_real:
+        whole = sections_of(ask(setting, "report", run.trace))
+        steps = whole["step_ledger"]["tables"]["steps"]["rows"]
+        starts = {row["step"]: row["start"] for row in steps}
+        told = mean(starts[step + 1] - starts[step] for step in range(first, last + 1))
     found.near(place, "step time", told / 1e9, seconds, within, "s")
     flops = number(sections, "model_flops_utilization", "model_flops_per_step")
     if way in FLOPS_KNOWN:
@@ -67,7 +74,8 @@ def check_rates(setting: Setting, found: Findings, way: str, run: Recorded) -> N
     mfu = number(sections, "model_flops_utilization", "mfu")
     peak = setting.peak(PEAK_OF.get(way, ""))
     if peak is not None:
-        of_all = seconds if setting.is_real else mean(row["duration"] for row in rows) / 1e9
+        of_mean = mean(row["duration"] for row in rows) / 1e9
+        of_all = seconds * of_step / told if setting.is_real else of_mean
         truth = run.truth["flops"] / of_all / peak
         found.near(place, f"MFU, of {peak / 1e12:g} TFLOP/s", mfu, truth, within)
     found.row(

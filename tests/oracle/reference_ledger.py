@@ -365,13 +365,13 @@ class Booking:
 
     def launched_before(self) -> int:
         """Work of a stream without a launch, before the first that has one: launched before the recording began."""
-        began: set[Any] = set()
-        count = 0
+        waiting: Counter[Any] = Counter()
+        before: dict[Any, int] = {}
         for work in self.work:
             if work.launch:
-                began.add(work.stream)
-            count += not work.launch and work.stream not in began
-        return count
+                before.setdefault(work.stream, waiting[work.stream])
+            waiting[work.stream] += not work.launch
+        return sum(before.values())
 
     def book(self) -> Ledger:
         step_thread = self.steps[0].thread if self.steps else None
