@@ -30,50 +30,66 @@ static bool starts_with_one_of(const char *name, const char *const *starts)
 
 /* Calls that return only when the device has caught up. */
 static const char *const sync_calls[] = {
-    "cudaStreamSynchronize",        "cudaDeviceSynchronize",
-    "cudaEventSynchronize",         "cudaCtxSynchronize",
-    "hipStreamSynchronize",         "hipDeviceSynchronize",
-    "hipEventSynchronize",          "hipCtxSynchronize",
-    "hsa_signal_wait_relaxed",      "hsa_signal_wait_scacquire",
-    "cuStreamSynchronize",          "cuCtxSynchronize",
-    "cuEventSynchronize",           "zeEventHostSynchronize",
-    "zeFenceHostSynchronize",       "zeCommandQueueSynchronize",
-    "zeCommandListHostSynchronize", NULL,
+    "cudaStreamSynchronize",
+    "cudaDeviceSynchronize",
+    "cudaEventSynchronize",
+    "cudaCtxSynchronize",
+    "hipStreamSynchronize",
+    "hipDeviceSynchronize",
+    "hipEventSynchronize",
+    "hipCtxSynchronize",
+    "hsa_signal_wait_relaxed",
+    "hsa_signal_wait_scacquire",
+    "cuStreamSynchronize",
+    "cuCtxSynchronize",
+    "cuEventSynchronize",
+    "zeEventHostSynchronize",
+    "zeFenceHostSynchronize",
+    "zeCommandQueueSynchronize",
+    "zeCommandListHostSynchronize",
+    "urQueueFinish",
+    "urEventWait",
+    NULL,
 };
 
 /* Beginnings: of the driver's calls each has versions ("cuMemAlloc_v2") and kinds (cuMemAllocHost).
  */
 static const char *const allocator_calls[] = {
-    "cudaMalloc",         "hipMalloc",
-    "cudaFree",           "hipFree",
-    "cudaHostAlloc",      "hipHostAlloc",
-    "cudaHostRegister",   "hipHostRegister",
-    "cudaMallocHost",     "hipMallocHost",
-    "cudaHostMalloc",     "hipHostMalloc",
-    "cudaFreeHost",       "hipFreeHost",
-    "cudaHostUnregister", "hipHostUnregister",
-    "cuMemCreate",        "cuMemMap",
-    "cuMemUnmap",         "cuMemRelease",
-    "cuMemSetAccess",     "cuMemAlloc",
-    "cuMemFree",          "cuMemHostAlloc",
-    "cuMemHostRegister",  "cuMemHostUnregister",
-    "cuMemAddress",       "hipMemAddress",
-    "hipMemCreate",       "hipMemMap",
-    "hipMemUnmap",        "hipMemRelease",
-    "hipMemSetAccess",    NULL,
+    "cudaMalloc",        "hipMalloc",           "cudaFree",
+    "hipFree",           "cudaHostAlloc",       "hipHostAlloc",
+    "cudaHostRegister",  "hipHostRegister",     "cudaMallocHost",
+    "hipMallocHost",     "cudaHostMalloc",      "hipHostMalloc",
+    "cudaFreeHost",      "hipFreeHost",         "cudaHostUnregister",
+    "hipHostUnregister", "cuMemCreate",         "cuMemMap",
+    "cuMemUnmap",        "cuMemRelease",        "cuMemSetAccess",
+    "cuMemAlloc",        "cuMemFree",           "cuMemHostAlloc",
+    "cuMemHostRegister", "cuMemHostUnregister", "cuMemAddress",
+    "hipMemAddress",     "hipMemCreate",        "hipMemMap",
+    "hipMemUnmap",       "hipMemRelease",       "hipMemSetAccess",
+    "aclrtMalloc",       "aclrtFree",           "urUSM",
+    "zeMemAlloc",        "zeMemFree",           NULL,
 };
 
 /* Copies return when they are done, but for those between devices, or on one. */
 static bool is_waiting_copy(const char *name)
 {
-    static const char *const starts[] = {"cudaMemcpy", "hipMemcpy", "cuMemcpy", NULL};
+    static const char *const starts[] = {"cudaMemcpy", "hipMemcpy", "cuMemcpy", "aclrtMemcpy",
+                                         NULL};
 
     return starts_with_one_of(name, starts) && !strstr(name, "Async") && !strstr(name, "Peer") &&
            !strstr(name, "DtoD");
 }
 
+/* Calls of CANN are "AscendCL@aclrtMalloc" in JSON, and have what they do behind their name:
+ * "aclrtSynchronizeStreamWithTimeout". */
 static enum host_class runtime_call_class(const char *name)
 {
+    static const char of_cann[] = "AscendCL@";
+
+    if (has_prefix(name, of_cann))
+        name += strlen(of_cann);
+    if (has_prefix(name, "aclrtSynchronize"))
+        return HOST_SYNC;
     if (host_activity_is_one_of(name, sync_calls) || is_waiting_copy(name))
         return HOST_SYNC;
     if (starts_with_one_of(name, allocator_calls))

@@ -93,8 +93,8 @@ static const struct recorder_words recorders[] = {
         .flops = "calls of libraries tell no FLOPs; of all other ops the programs (HLO) in the "
                  "trace do",
         .modules = "put parts of the model into jax.named_scope(\"layer1\")",
-        .model = NEEDS_DESCRIPTION,
-        .batch = NEEDS_DESCRIPTION,
+        .model = "JAX does not record it",
+        .batch = "JAX does not record it",
         .stacks = "record Python frames: ProfileOptions().python_tracer_level = 1",
         .collectives = "JAX does not record it",
         .message_size = "JAX does not record it",
@@ -163,6 +163,32 @@ static const struct recorder_words recorders[] = {
         .group_size = "RPD does not record it: flopledger run does",
         .element_type = "RPD does not record it",
         .memory = "traces of torch.profiler with profile_memory=True have allocations",
+    },
+    {
+        .format = "ascend", /* no reader's: see recorder_words_for */
+        .cut = "let torch_npu's profiler finish its analysis of the recording, and copy the file "
+               "again: what is missing cannot be told from the part that is there",
+        .warm_up = "usual in a window of a longer run: use a warm-up step in the schedule",
+        .less_overhead = "more warm-up steps in the profiler's schedule, no with_stack",
+        .marks = "call prof.step() at the end of each iteration, with "
+                 "schedule=torch_npu.profiler.schedule(wait=1, warmup=1, active=5)",
+        .few_steps = "record at least 5 steps: schedule(wait=1, warmup=1, active=5)",
+        .device = "add torch_npu.profiler.ProfilerActivity.NPU to 'activities'",
+        .no_device = "if the run used an NPU: torch_npu.profiler records it, torch.profiler alone "
+                     "does not",
+        .operators = "add torch_npu.profiler.ProfilerActivity.CPU to 'activities'",
+        .shapes = "record with record_shapes=True",
+        .needs_shapes = "needs record_shapes=True",
+        .flops = "record with record_shapes=True",
+        .modules = "torch_npu's profiler records no calls of modules",
+        .model = "torch_npu's profiler does not record it",
+        .batch = "torch_npu's profiler does not record it",
+        .stacks = "record a few steps with with_stack=True (it slows the run)",
+        .collectives = "record with record_shapes=True",
+        .message_size = "needs record_shapes=True",
+        .group_size = "torch_npu's profiler does not record it",
+        .element_type = "needs record_shapes=True",
+        .memory = "torch_npu writes allocations into files of their own, which are not read",
     },
     {
         .format = "pipeline-timings",
@@ -237,10 +263,14 @@ static bool is_of_flopledger_run(const struct trace *trace)
 const struct recorder_words *recorder_words_for(const struct trace *trace)
 {
     const struct recorder_words *words = recorders;
+    const char *format = trace ? trace->read.format : "";
 
     if (trace && is_of_flopledger_run(trace))
         return &of_flopledger_run;
-    while (words->format && (!trace || !has_prefix(trace->read.format, words->format)))
+    /* Its JSON is read as torch.profiler's, which it looks like. */
+    if (trace && trace->facts.platform == PLATFORM_NPU)
+        format = "ascend";
+    while (words->format && !has_prefix(format, words->format))
         words++;
     return words;
 }

@@ -33,7 +33,7 @@ SHARED = Path(os.environ.get("FLOPLEDGER_SHARED", ROOT.parent / "shared")) / "tr
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(GENERATE))
 
-from xplane_file import tpu_space, write_space  # noqa: E402
+from xplane_file import gpu_space, tpu_space, write_space  # noqa: E402
 
 TRACES = [
     GOLDEN / "what_if" / "training.json",
@@ -72,6 +72,14 @@ FOREIGN = {
     ),
     "xpu": re.compile(NVIDIAS + AMDS + r"|\bcuda\b|\bMXU|Cube core|\bHCCL|\bNPU\b"),
 }
+# What a program of JAX does not have, and what torch_npu's profiler does not write or take.
+OF_PYTORCH = re.compile(
+    r"\btorch\.|PyTorch|\bDDP\b|FSDP|DataLoader|record_shapes|with_stack|profile_memory|flopledger run"
+    r"|\.contiguous|async_op|\baten::"
+)
+NOT_ASCENDS = re.compile(
+    r"(needs|in) deviceProperties|flopledger run|profile_memory|metadata of PyTorch"
+)
 OTHER_PEOPLES = {
     "amd": (
         "tracelens/mi300/jax_conv_minimal_08/tw003.xplane.pb",
@@ -80,6 +88,7 @@ OTHER_PEOPLES = {
 }
 TRACE = ("{trace}",)
 NO_DATA = 4
+OF_TORCH_ALONE = b"is no trace of torch.profiler: only these can be exported as one"
 # Each subcommand, as it is asked of a recording; none: it answers of no recording's device, or with what another one says.
 COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "report": (("--json", "--all"), ("--html", "{out}.html"), ("--format", "markdown"), ()),
@@ -303,6 +312,8 @@ def recordings(folder: Path) -> Iterator[tuple[str, Path]]:
     yield "npu", GOLDEN / "ascend_trace_view.json"
     write_space(folder / "tpu.xplane.pb", tpu_space(random.Random(7)).planes)
     yield "tpu", folder / "tpu.xplane.pb"
+    write_space(folder / "jax_gpu.xplane.pb", gpu_space(random.Random(7)).planes)
+    yield "amd", folder / "jax_gpu.xplane.pb"
     for maker, names in OTHER_PEOPLES.items():
         yield from ((maker, SHARED / name) for name in names if (SHARED / name).exists())
 
@@ -334,19 +345,19 @@ def texts_of(data: bytes, name: str) -> Iterator[str]:
 def outputs(program: str, words: list[str], out: str) -> Iterator[tuple[str, bytes]]:
     """What a command prints, and what it writes; that a recording holds nothing of it is an answer, too."""
     done = subprocess.run([program, *words], capture_output=True)
-    if done.returncode not in (0, NO_DATA) and b"is no trace of torch.profiler" not in done.stderr:
+    if done.returncode not in (0, NO_DATA) and OF_TORCH_ALONE not in done.stderr:
         raise SystemExit(f"exit {done.returncode} of {words}: {done.stderr.decode()}")
     yield words[1] if words[0] == "export" else "", done.stdout
-    yield "stderr", done.stderr
+    yield "stderr", b"" if OF_TORCH_ALONE in done.stderr else done.stderr
     for path in Path(out).parent.glob(Path(out).name + ".*"):
         for file in path.iterdir() if path.is_dir() else [path]:
             yield file.name, file.read_bytes()
             file.unlink()
 
 
-def is_foreign(text: str, maker: str, known: str) -> bool:
-    """Has another maker's words, which are no name in the recording, and no part of one ("jit_f::cudnn-conv.1")."""
-    for found in FOREIGN[maker].finditer(text):
+def is_foreign(text: str, pattern: re.Pattern[str], known: str) -> bool:
+    """Has another's words, which are no name in the recording, and no part of one ("jit_f::cudnn-conv.1")."""
+    for found in pattern.finditer(text):
         name = re.search(rf"[\w.-]*{re.escape(found.group())}[\w.-]*", text)
         if text.strip() not in known and (
             name.group() == found.group() or name.group() not in known
@@ -359,13 +370,15 @@ def foreign_words(program: str, maker: str, trace: Path, folder: Path) -> Iterat
     raw = trace.read_bytes()
     raw = gzip.decompress(raw) if trace.suffix == ".gz" else raw
     known = raw.decode(errors="replace").replace("\\/", "/")
+    patterns = [FOREIGN[maker]]
+    patterns += [OF_PYTORCH] if trace.suffix == ".pb" else [NOT_ASCENDS] if maker == "npu" else []
     for command, ways in COMMANDS.items():
         for way in ways:
             out = str(folder / "out" / "of")
             filled = [word.format(trace=trace, out=out) for word in (command, *way, *TRACE)]
             for name, data in outputs(program, filled, out):
                 for text in texts_of(data, name):
-                    if is_foreign(text.replace("\\_", "_"), maker, known):
+                    if any(is_foreign(text.replace("\\_", "_"), p, known) for p in patterns):
                         yield f"{' '.join([command, *way])} of {trace.name}: {text.strip()[:200]}"
 
 

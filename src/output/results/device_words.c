@@ -276,16 +276,18 @@ static void rank_use_words(struct results *results, struct rank_results *rank)
         timeline_use_words(results, rank->timeline, rank->speakers);
 }
 
-/* What stands over the ranks is of all of them. */
+/* What stands over the ranks is of all of them. Digests tell the device alone, and not its program:
+ * of that, those say it that are here in full. */
 void results_use_device_words(struct results *results)
 {
-    uint32_t of_all = results->speakers;
+    uint32_t of_ranks = NO_SPEAKERS, of_all;
 
     for (size_t i = 0; i < results->rank_count; i++) {
-        of_all = speakers_of_both(of_all, results->ranks[i].speakers);
+        of_ranks = speakers_of_both(of_ranks, results->ranks[i].speakers);
         if (have_other_words(results->ranks[i].speakers))
             rank_use_words(results, &results->ranks[i]);
     }
+    of_all = speakers_of_both(results->speakers, of_ranks) | (of_ranks & JAX);
     if (!have_other_words(of_all))
         return;
     results->headline = device_words(results->arena, results->headline, of_all);

@@ -21,7 +21,7 @@ static bool is_name_of_profiler(const char *name)
 
 static bool is_name_of_synchronize(const char *name)
 {
-    return strstr(name, "DeviceSynchronize") != NULL;
+    return strstr(name, "DeviceSynchronize") || strstr(name, "aclrtSynchronizeDevice");
 }
 
 /* When the last of what the program did ended. The profiler synchronises once more, behind the

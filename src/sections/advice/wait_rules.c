@@ -247,6 +247,8 @@ static const struct prefixed_text sync_advice[] = {
                    "makes the host wait"},
     {"hipMemcpy", "copy from pinned memory with hipMemcpyAsync (non_blocking=True): a plain copy "
                   "makes the host wait"},
+    {"AscendCL@aclrtMemcpy", "copy from pinned memory with aclrtMemcpyAsync (non_blocking=True): a "
+                             "plain copy makes the host wait"},
     {"cudaMemset",
      "set memory of the device, or use cudaMemsetAsync: setting pinned or unified memory "
      "makes the host wait"},

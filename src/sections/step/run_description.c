@@ -513,6 +513,8 @@ static struct value unnamed_device(const struct trace *trace, const struct devic
         return value_not_known("needs the list of agents in the recording");
     if (strcmp(trace->read.format, "rpd") == 0)
         return value_not_known("RPD does not record it: name it with --device");
+    if (trace->facts.platform == PLATFORM_NPU)
+        return value_not_known("trace_view.json does not name it: --device does");
     if (strcmp(trace->read.format, "torch-profiler") != 0)
         return value_none();
     if (device->entry != DEVICE_ENTRY_NONE)
