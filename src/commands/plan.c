@@ -12,6 +12,8 @@
 static const char *const attention_names[] = {"flash",   "flash1", "flash2",
                                               "unfused", "flash8", NULL};
 
+static const char *const allreduce_names[] = {"one-shot", "nccl", NULL};
+
 static const char *const dispatcher_names[] = {"deepep", "alltoall", NULL};
 
 static const char positive_number_accepted[] = "a number of more than 0 (12.5)";
@@ -155,6 +157,8 @@ static const struct option plan_options[] = {
                    "gradients are reduced behind the backward, not while it runs"),
     FLAG_OPTION("overlap-gather", FIELD(hides_weights),
                 "weights that ZeRO 1 or 2 shards are gathered while the next forward runs"),
+    FLAG_OPTION("reshard", FIELD(gathers_each_pass),
+                "--zero 3 shards weights and gradients between micro-batches of --pp, too"),
     FLAG_OPTION("broadcast-weights", FIELD(broadcasts_weights),
                 "those are sent by one broadcast of each device that has a shard, not gathered"),
     FLAG_OPTION("overlap-tp", FIELD(hides_tensor),
@@ -205,6 +209,9 @@ static const struct option plan_options[] = {
     PARSED_OPTION(
         "latency", FIELD(model.step_time_ns), "TIME", step_time,
         "with --context: what a token may take (30ms); says how many requests that allows"),
+    CHOICE_OPTION("allreduce", FIELD(allreduce), "KERNEL", allreduce_names,
+                  "with --context: one-shot (servers' own kernel in an NVLink domain, the default) "
+                  "or nccl"),
     PLAN_NUMBER("gradient-bytes", gradient_bytes, 8, "bytes of a gradient (default: 4)"),
     PLAN_NUMBER("accumulated-bytes", accumulated_bytes, 64,
                 "bytes read and written to add a micro-batch's gradient to the others (default: "
@@ -289,14 +296,10 @@ static bool plan_a_recording(struct plan_settings *settings, const struct bytes 
  * so that no answer is of another run than was meant. */
 static bool plan_reads_for_serving(const struct bytes *asked, struct error *error)
 {
-    static const char *const read[] = {"model", "device", "tp",      "context", "latency",
-                                       "rates", "node",   "network", "dtype",   NULL};
+    static const char *const read[] = {"model", "device",  "tp",    "context",   "latency", "rates",
+                                       "node",  "network", "dtype", "allreduce", NULL};
     const char *of_training = plan_option_not_read(asked, read);
 
-    if (of_training && strcmp(of_training, "calibrate") == 0)
-        return error_set(error, ERROR_USAGE,
-                         "--calibrate is of training steps, and --context plans inference: leave "
-                         "one of them out");
     return !of_training ||
            error_set(error, ERROR_USAGE,
                      "--%s is of a training step, and --context plans inference: leave one of them "
@@ -349,9 +352,11 @@ static bool plan_options_agree(const struct plan_wanted *wanted, const struct by
         return error_set(error, ERROR_USAGE,
                          "--%s is of use with --interruptions: how many has a device in a day?",
                          plan_option_of_interruptions(asked));
-    if (wanted->model.step_time_ns > 0 && wanted->model.context == 0)
+    if (wanted->model.context == 0 &&
+        (wanted->model.step_time_ns > 0 || plan_is_asked(asked, "allreduce")))
         return error_set(error, ERROR_USAGE,
-                         "--latency is of use with --context: how many tokens has a request?");
+                         "--%s is of use with --context: how many tokens has a request?",
+                         wanted->model.step_time_ns > 0 ? "latency" : "allreduce");
     if (wanted->recomputed != 0 && wanted->model.recompute != RECOMPUTE_SELECTIVE)
         return error_set(error, ERROR_USAGE,
                          "--recompute-modules is of parts of layers: give --recompute selective, "

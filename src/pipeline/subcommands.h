@@ -268,11 +268,13 @@ struct plan_wanted {
     double launch; /* microseconds */
     double calibration;
     int attention;  /* an enum plan_attention */
+    int allreduce;  /* of a server; 0: its own kernels, 1: NCCL's */
     int dispatcher; /* 0: copies of a token go to another node once; 1: each by itself */
     bool splits_sequence;
     bool hides_gradients;
     bool hides_weights;
     bool hides_tensor;
+    bool gathers_each_pass;
     bool hides_exchange;
     bool fuses_experts;
     bool rotates_apart;

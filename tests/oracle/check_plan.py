@@ -284,8 +284,6 @@ def published_run(row: dict[str, str]) -> Run | str:
         return "a micro-batch of a TPU row is what a device has in a step"
     if speed > 0 and row["id"] == "llmc-run-gpt3-125m":
         return "more than the peak would be needed"
-    if row["source"].startswith("pytorch/torchtitan") and number(row, "pp") > 1:
-        return "its micro-batch is not the pipeline's"
     if not (batch and micro and devices and sequence):
         return "no batch, micro-batch, devices or sequence"
     if measured <= 0 and speed > 0:

@@ -78,6 +78,8 @@ struct plan_setting {
     bool sends_copies;    /* a token goes to each of its experts by itself: NCCL's all-to-all */
     bool rotates_apart;   /* queries and keys are turned by several kernels, not by a fused one */
     bool fuses_experts;   /* what stands between the experts' matmuls is part of their kernels */
+    bool reduces_by_nccl; /* of a server, in one NVLink domain, too */
+    bool gathers_each_pass; /* of a pipeline, what ZeRO 3 shards is so between micro-batches, too */
     bool broadcasts_weights;   /* each device sends its shard of them to the others in turn */
     bool crosses_by_one_card;  /* of cards that devices share, groups use one; NCCL before 2.12 */
     bool is_blocking;          /* each kernel is waited for before the next is launched */
@@ -128,6 +130,9 @@ const char *plan_account_limit(enum plan_account account);
 /* Of the layers that full recomputation is of: all, or as many as the setting says, as frameworks
  * choose each second, or the first of a stage. */
 double plan_recomputed_share(const struct plan_setting *setting, const struct plan_layout *layout);
+
+/* FSDP in a pipeline: weights are gathered once for a step, and gradients scattered behind it. */
+bool plan_keeps_whole(const struct plan_setting *setting, const struct plan_layout *layout);
 
 /* Devices of a layout. */
 int64_t plan_devices(const struct plan_layout *layout);

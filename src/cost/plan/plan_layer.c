@@ -396,7 +396,8 @@ static void plan_add_shards(const struct plan_context *context, const struct lay
     double forward;
     double backward;
 
-    if (layout->zero < 3 || plan_replicas(layout).size == 1)
+    if (layout->zero < 3 || plan_replicas(layout).size == 1 ||
+        plan_keeps_whole(context->setting, layout))
         return;
     dense = plan_sharing(context, plan_replicas(layout),
                          2.0 * plan_layer_parameters(kind) / (double)layout->tensor);

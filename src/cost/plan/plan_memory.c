@@ -139,9 +139,11 @@ struct plan_memory plan_memory(const struct plan_setting *setting, const struct 
                    experts / (double)plan_shards(&context, plan_expert_replicas(layout)).size;
     double columns = (double)setting->model->output_matrix / (double)setting->model->hidden_size /
                      (double)layout->tensor;
+    bool is_whole = plan_keeps_whole(setting, layout);
     struct plan_memory memory = {
-        .weights = 2.0 * (layout->zero >= 3 ? shard : all),
-        .gradients = (double)setting->gradient_bytes * (layout->zero >= 2 ? shard : all),
+        .weights = 2.0 * (layout->zero >= 3 && !is_whole ? shard : all),
+        .gradients =
+            (double)setting->gradient_bytes * (layout->zero >= 2 && !is_whole ? shard : all),
         .optimizer = 12.0 * (layout->zero >= 1 ? shard : all),
         .activations = plan_activations(&context),
     };
@@ -155,7 +157,7 @@ struct plan_memory plan_memory(const struct plan_setting *setting, const struct 
     memory.other = RUNTIME_BYTES + fmax(6.0 * context.tokens * columns, copy - memory.activations);
 
     /* FSDP holds a layer's gathered weights, and those of the next. */
-    if (layout->zero >= 3)
+    if (layout->zero >= 3 && !is_whole)
         memory.other += 2.0 * 2.0 * plan_largest_layer(&context);
     memory.total =
         memory.weights + memory.gradients + memory.optimizer + memory.activations + memory.other;

@@ -107,6 +107,9 @@ struct plan_group {
 double plan_collective_seconds(const struct plan_context *context, enum plan_collective kind,
                                double bytes, struct plan_group group);
 
+/* An all-reduce of a server's own kernel, among the layout's tensor parallel devices. */
+double plan_one_shot_seconds(const struct plan_context *context, double bytes);
+
 /* Of an exchange of tokens: `bytes` that one device sends, those for itself with them, of which
  * `copies` are the same. What goes to another domain is bound by a device's own card; of copies it
  * goes there once and on over the links, as DeepEP does, whose rates these are. */

@@ -4,6 +4,7 @@
 #include "cost/plan/plan_operators.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Kernels of a layer, launched as one graph: each takes the time between two kernels. */
 static const double SERVING_KERNELS = 10.0;
@@ -16,14 +17,48 @@ enum { REQUESTS_MAX = 1 << 20 };
  * guide, by the 76 us that training's messages take there. */
 static const double SMALL_LATENCY_SHARE = 0.6;
 
-/* Both all-reduces of a layer. */
+/* Servers have kernels of their own that read the others' memory over NVLink: one launch, no ring.
+ * On 2, 4 and 8 H100 such a kernel takes 3.7, 4.8 and 5.9 us of 512 bytes, 4.5, 4.8 and 7.8 of 32
+ * KB, 7.9, 13.9 and 16.7 of 256 KB, 19.9, 31.1 and 33.8 of 1 MB (sglang, pull request 2904; of
+ * vLLM's, without a graph, 9 to 10 us of 512 bytes there). Written by NCCL's latency, so that other
+ * generations are as much slower, and by the links' bandwidth. More than eight were not measured.
+ */
+static const double ONE_SHOT_LATENCY = 0.28;
+static const double ONE_SHOT_LATENCY_OF_DEVICE = 0.03;
+static const double ONE_SHOT_LINK_SHARE = 0.15;
+enum { ONE_SHOT_DEVICES = 8 };
+
+static bool has_one_shot(const struct plan_context *context)
+{
+    const char *architecture = context->rates->architecture;
+    int64_t devices = context->layout->tensor;
+
+    return !context->setting->reduces_by_nccl && devices <= ONE_SHOT_DEVICES &&
+           devices <= context->setting->node && context->link_rate > 0.0 &&
+           !(architecture && strcmp(architecture, "TPU") == 0);
+}
+
+/* Each reads all of the others, or a part of each and then the sums of the others. */
+double plan_one_shot_seconds(const struct plan_context *context, double bytes)
+{
+    double others = (double)context->layout->tensor - 1.0;
+    double read = bytes * others * fmin(1.0, 2.0 / (others + 1.0));
+
+    return context->rates->latency * (ONE_SHOT_LATENCY + ONE_SHOT_LATENCY_OF_DEVICE * others) +
+           read / (context->setting->device->link_bytes_per_second * ONE_SHOT_LINK_SHARE);
+}
+
+/* Both all-reduces of a layer; of large messages NCCL is faster, and taken. */
 static double serving_reduce_seconds(const struct plan_context *context, double bytes)
 {
     struct plan_group group = {context->layout->tensor, 1};
     double latency = plan_collective_seconds(context, PLAN_ALL_REDUCE, 0.0, group);
+    double ring = plan_collective_seconds(context, PLAN_ALL_REDUCE, bytes, group) -
+                  (1.0 - SMALL_LATENCY_SHARE) * latency;
 
-    return 2.0 * (plan_collective_seconds(context, PLAN_ALL_REDUCE, bytes, group) -
-                  (1.0 - SMALL_LATENCY_SHARE) * latency);
+    if (context->layout->tensor > 1 && has_one_shot(context))
+        return 2.0 * fmin(plan_one_shot_seconds(context, bytes), ring);
+    return 2.0 * ring;
 }
 
 /* Roofline with reached rates: computing and reading overlap in one kernel. */

@@ -61,6 +61,14 @@ double plan_recomputed_share(const struct plan_setting *setting, const struct pl
                : 1.0;
 }
 
+/* The default of torchtitan, fsdp.py, get_fsdp_reshard_after_forward_policy ("to avoid
+ * per-microbatch all-gathers", in December 2024 in parallelize_llama.py), and of PyTorch's
+ * pipelines for gradients: stage.py lets no micro-batch but the last scatter them. */
+bool plan_keeps_whole(const struct plan_setting *setting, const struct plan_layout *layout)
+{
+    return layout->zero >= 3 && layout->pipeline > 1 && !setting->gathers_each_pass;
+}
+
 int64_t plan_devices(const struct plan_layout *layout)
 {
     return layout->tensor * layout->pipeline * layout->context * layout->data;
@@ -93,7 +101,10 @@ static struct plan_exchanged plan_exchanged(const struct plan_context *context,
     double bytes = (double)context->setting->gradient_bytes * parameters;
     struct plan_group shards = plan_shards(context, replicas);
 
-    if (parameters <= 0.0 || context->layout->zero >= 3)
+    bool is_by_layer =
+        context->layout->zero >= 3 && !plan_keeps_whole(context->setting, context->layout);
+
+    if (parameters <= 0.0 || is_by_layer)
         return (struct plan_exchanged){0.0, 0.0};
     if (context->layout->zero == 0)
         return (struct plan_exchanged){
@@ -129,9 +140,13 @@ static void plan_add_gradients(const struct plan_context *context, struct plan_p
     double reduced = dense.reduced + experts.reduced;
     double gathered = dense.gathered + experts.gathered;
 
-    if (setting->hides_gradients)
+    /* Whole gradients are scattered behind the last backward, weights gathered before the first
+     * micro-batch's layers, each behind the one before. */
+    bool is_whole = plan_keeps_whole(setting, layout);
+
+    if (setting->hides_gradients && !is_whole)
         reduced = plan_seen_seconds(context, reduced, &layers->backward);
-    if (setting->hides_weights)
+    if (setting->hides_weights || is_whole)
         gathered = plan_seen_seconds(context, gathered, &layers->forward);
     plan_pass_charge(step, PLAN_GRADIENTS, reduced);
     plan_pass_charge(step, PLAN_SHARDS, gathered);

@@ -98,12 +98,96 @@ static void smaller_heads_have_more_exponentials(void **state)
     assert_true(fabs(attention_of(setting) / of_128 - 1.0) < 1e-9);
 }
 
+/* sglang, pull request 2904, its own kernel on H100: constants were chosen on these. */
+static void own_kernels_reduce_as_measured(void **state)
+{
+    static const double bytes[] = {512.0, 32768.0, 262144.0, 1048576.0};
+    static const struct {
+        int64_t devices;
+        double us[4];
+    } measured[] = {
+        {2, {3.7, 4.5, 7.9, 19.9}}, {4, {4.8, 4.8, 13.9, 31.1}}, {8, {5.9, 7.8, 16.7, 33.8}}};
+    struct device_match match;
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_layout layout = one_device;
+
+    (void)state;
+    setting.device = find_device_peak("H100 SXM", NULL, &match);
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+        struct plan_context context;
+
+        layout.tensor = measured[i].devices;
+        context = plan_context_of(&setting, &layout);
+        for (size_t k = 0; k < sizeof bytes / sizeof *bytes; k++) {
+            double planned = plan_one_shot_seconds(&context, bytes[k]) * 1e6;
+
+            assert_true(fabs(planned / measured[i].us[k] - 1.0) < 0.3);
+        }
+    }
+}
+
+/* Never slower than NCCL, which large messages take, and no other than it beyond a domain, or eight
+ * devices. */
+static void servers_reduce_by_the_faster_kernel(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_setting by_nccl = setting;
+
+    (void)state;
+    by_nccl.reduces_by_nccl = true;
+    for (int64_t tensor = 1; tensor <= 16; tensor *= 2)
+        for (int64_t requests = 1; requests <= 65536; requests *= 16) {
+            struct plan_requests decode = {requests, 1, 128, true};
+            double own = plan_serving_step(&setting, tensor, decode).seconds;
+            double nccl = plan_serving_step(&by_nccl, tensor, decode).seconds;
+
+            assert_true(own <= nccl);
+            if (tensor == 1 || tensor > setting.node || requests > 4096)
+                assert_true(own >= nccl);
+            else if (requests == 1)
+                assert_true(own < 0.95 * nccl);
+        }
+}
+
+/* Between micro-batches a stage has its weights and gradients whole, and gathers them once. */
+static void fsdp_keeps_a_stage_whole(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_layout layout = one_device;
+    struct plan_outcome whole;
+    struct plan_outcome sharded;
+
+    (void)state;
+    layout.pipeline = 4;
+    layout.data = 8;
+    layout.zero = 3;
+    whole = plan_step(&setting, &layout);
+    setting.gathers_each_pass = true;
+    sharded = plan_step(&setting, &layout);
+    assert_true(fabs(whole.memory.weights / sharded.memory.weights - 8.0) < 1e-9);
+    assert_true(fabs(whole.memory.gradients / sharded.memory.gradients - 8.0) < 1e-9);
+    assert_true(fabs(whole.memory.optimizer / sharded.memory.optimizer - 1.0) < 1e-9);
+    assert_true(whole.accounts[PLAN_SHARDS] < sharded.accounts[PLAN_SHARDS]);
+    layout.pipeline = 1;
+    sharded = plan_step(&setting, &layout);
+    setting.gathers_each_pass = false;
+    whole = plan_step(&setting, &layout);
+    assert_true(fabs(whole.step / sharded.step - 1.0) < 1e-12);
+    assert_true(fabs(whole.memory.total / sharded.memory.total - 1.0) < 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(biases_are_added_in_32_bits_behind_deepep),
         cmocka_unit_test(unfused_rotation_streams_more),
         cmocka_unit_test(smaller_heads_have_more_exponentials),
+        cmocka_unit_test(own_kernels_reduce_as_measured),
+        cmocka_unit_test(servers_reduce_by_the_faster_kernel),
+        cmocka_unit_test(fsdp_keeps_a_stage_whole),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
