@@ -92,6 +92,34 @@ void event_sums_add(struct event_sums *sums, const struct found_event *event, bo
         launch_numbers_add(&sums->calls, event->correlation, event->start_ns);
 }
 
+/* Mostly there is nothing to join with, and then nothing is looked at. */
+void event_sums_move_track(struct event_sums *to, uint32_t track, struct event_sums *from,
+                           uint32_t from_track)
+{
+    struct track_sum *sum, *moved;
+    struct time_set_walk walk;
+    struct interval interval;
+
+    if (from_track >= from->track_room || from->tracks[from_track].events == 0)
+        return;
+    if (track >= to->track_room)
+        make_track_sums(to, track + 1);
+    sum = &to->tracks[track];
+    moved = &from->tracks[from_track];
+    if (sum->events == 0) {
+        *sum = *moved;
+    } else {
+        sum->events += moved->events;
+        sum->device_events += moved->device_events;
+        time_set_complete(&moved->times);
+        walk = time_set_walk_of(&moved->times);
+        while (time_set_next(&walk, &interval))
+            time_set_add(&sum->times, interval.start_ns, interval.end_ns);
+        time_set_clear(&moved->times);
+    }
+    *moved = (struct track_sum){0};
+}
+
 /* When the first call of each number began. Mostly the numbers of calls and of work both count up:
  * then by a walk beside that over the work; else by number in an array, where these lie close
  * together; else by the place in a map. */

@@ -41,6 +41,10 @@ struct event_sums {
 /* `is_page_move`: see name_is_page_move. */
 void event_sums_add(struct event_sums *sums, const struct found_event *event, bool is_page_move);
 
+/* What a track of `from` sums is summed in one of `to` from now on. */
+void event_sums_move_track(struct event_sums *to, uint32_t track, struct event_sums *from,
+                           uint32_t from_track);
+
 /* Counts work without a launch call, or before it, as trace_link does. */
 void event_sums_link(struct event_sums *sums, struct read_account *read);
 

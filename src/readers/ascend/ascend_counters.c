@@ -3,6 +3,7 @@
 
 #include "base/core/array.h"
 #include "base/json/json_walk.h"
+#include "readers/sqlite/sqlite_rows.h"
 
 #include <ctype.h>
 #include <inttypes.h>

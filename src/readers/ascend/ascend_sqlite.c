@@ -7,11 +7,10 @@
 #include "readers/ascend/ascend_counters.h"
 #include "readers/ascend/ascend_words.h"
 #include "readers/reader.h"
-#include "readers/sqlite/sqlite_input.h"
+#include "readers/sqlite/sqlite_rows.h"
 #include "trace/trace_builder.h"
 
 #include <inttypes.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +77,7 @@ static bool ascend_take(const struct sqlite_rows *rows, int column, int64_t if_n
     *number = if_none;
     if (sqlite_is_integer(rows, column, number))
         return true;
-    if (sqlite3_column_type(rows->statement, column) != SQLITE_TEXT) {
+    if (!sqlite_is_text(rows, column)) {
         *number = sqlite_integer(rows, column, if_none);
         return !sqlite_is_null(rows, column);
     }

@@ -6,7 +6,7 @@
 #include "base/core/error.h"
 #include "base/core/hash_map.h"
 #include "base/core/string_pool.h"
-#include "readers/sqlite/sqlite_input.h"
+#include "readers/sqlite/sqlite_rows.h"
 #include "trace/trace_builder.h"
 
 #include <stdbool.h>

@@ -28,6 +28,7 @@ struct rocprof_json {
     unsigned depth;         /* of open objects; the process is 1 */
     unsigned strings_depth; /* of the object "strings"; 0: it is not open */
     bool is_in_records;     /* what is damaged lies in an array of records */
+    bool sums_events;       /* see trace_builder */
 };
 
 /* ---- what names records --------------------------------------------------------------------- */
@@ -438,7 +439,7 @@ static enum json_progress read_next_process(struct rocprof_json *json,
     enum json_progress progress;
 
     rocprof_run_clear(&json->run);
-    rocprof_run_init(&json->run);
+    rocprof_run_init(&json->run, json->sums_events);
     progress = read_process(json);
     if (rocprof_run_has_device_work(&json->run)) {
         choice->is_found = choice->count++ == choice->part;
@@ -456,7 +457,7 @@ static enum json_progress count_next_process(struct rocprof_json *json,
     struct rocprof_run found = json->run;
     enum json_progress progress;
 
-    rocprof_run_init(&json->run);
+    rocprof_run_init(&json->run, json->sums_events);
     progress = read_process(json);
     choice->count += rocprof_run_has_device_work(&json->run);
     rocprof_run_clear(&json->run);
@@ -556,7 +557,7 @@ static bool rocprof_json_count_parts(uint32_t *count, const struct input_stream 
 {
     static const char key[] = "\"kernel_dispatch\"";
     SCOPED(input_stream) again = {0};
-    struct rocprof_json json = {.depth = 0};
+    struct rocprof_json json = {.sums_events = true};
     struct rocprof_choice choice = {.part = UINT32_MAX};
     uint32_t keys = 0;
 
@@ -583,7 +584,7 @@ static bool rocprof_json_check(const struct rocprof_run *run, struct error *erro
 {
     const struct read_account *read = &run->builder.read;
 
-    if (rocprof_run_has_device_work(run) || event_store_count(&run->builder.host) > 0)
+    if (rocprof_run_has_events(run))
         return true;
     if (read->is_truncated)
         return error_set(error, ERROR_INPUT,
@@ -606,7 +607,7 @@ static bool rocprof_json_read(struct trace *trace, struct input_stream *input,
                               const struct read_options *options, struct error *error)
 {
     static const char writer[] = "rocprofv3, JSON, version not told";
-    struct rocprof_json json = {.depth = 0};
+    struct rocprof_json json = {.sums_events = options->skips_details};
     struct rocprof_choice choice = {
         .part = options->part,
         .counts_all = input->file_bytes < 0,
@@ -614,7 +615,7 @@ static bool rocprof_json_read(struct trace *trace, struct input_stream *input,
     };
 
     input->progress = options->progress;
-    rocprof_run_init(&json.run);
+    rocprof_run_init(&json.run, json.sums_events);
     json_window_init(&json.window, input, 0);
     read_text(&json, &choice);
     if (!reader_has_all_parts(input, options, choice.count, error) ||

@@ -6,7 +6,7 @@
 #include "base/json/json_scan.h"
 #include "base/json/json_window.h"
 #include "readers/reader.h"
-#include "readers/sqlite/sqlite_input.h"
+#include "readers/sqlite/sqlite_rows.h"
 #include "trace/trace_builder.h"
 
 #include <stdbool.h>
@@ -36,7 +36,10 @@ enum rocprof_value {
     ROCPROF_SOURCE,
     ROCPROF_BYTES,
 };
-enum { ROCPROF_VALUE_COUNT = ROCPROF_BYTES + 1 };
+enum {
+    ROCPROF_VALUE_COUNT = ROCPROF_BYTES + 1,
+    ROCPROF_SIZE_COUNT = ROCPROF_DESTINATION - ROCPROF_SHARED_MEMORY, /* of a kernel */
+};
 
 struct rocprof_record {
     int64_t values[ROCPROF_VALUE_COUNT]; /* by enum rocprof_value */
@@ -83,6 +86,9 @@ struct rocprof_kernel {
     int64_t id;
     uint32_t name; /* 0: not told yet */
     int32_t registers;
+    bool has_last; /* a record with all sizes: then these, and the details made of them */
+    uint32_t last_detail;
+    int64_t last_sizes[ROCPROF_SIZE_COUNT];
 };
 
 /* Private: a call's name. */
@@ -116,13 +122,16 @@ struct rocprof_count {
 
 struct rocprof_run {
     struct trace_builder builder;
-    uint32_t category;          /* of the records that come, in the builder's strings */
-    int64_t pid;                /* -1: not told */
-    bool has_streams;           /* a record names a stream that is not the default one; -1: none
-                                   is told for it */
-    bool agents_are_devices;    /* an agent is the number of a device itself */
-    bool has_dispatches;        /* there are kernels that are not from counter collection */
-    struct event_store counted; /* kernels of counter collection */
+    uint32_t category;       /* of the records that come, in the builder's strings */
+    int64_t pid;             /* -1: not told */
+    bool has_streams;        /* a record names a stream that is not the default one; -1: none
+                                is told for it */
+    bool agents_are_devices; /* an agent is the number of a device itself */
+    bool has_dispatches;     /* there are kernels that are not from counter collection */
+    bool has_host_events;
+    struct event_store counted;    /* kernels of counter collection */
+    struct event_sums device_sums; /* by queue, where events are summed: their tracks come at the
+                                      end */
     struct rocprof_agent *agents;
     uint32_t agent_count;
     struct rocprof_queue *queues;
@@ -144,7 +153,8 @@ struct rocprof_run {
     uint32_t last_thread_track;
 };
 
-void rocprof_run_init(struct rocprof_run *run);
+/* `sums_events`: see trace_builder. */
+void rocprof_run_init(struct rocprof_run *run, bool sums_events);
 void rocprof_run_clear(struct rocprof_run *run);
 
 /* `device` has what the agent is; its number is not -1 where it is a GPU. */
@@ -190,15 +200,26 @@ void rocprof_run_finish(struct rocprof_run *run);
 
 /* It holds a kernel or copy; before rocprof_run_finish, too. */
 bool rocprof_run_has_device_work(const struct rocprof_run *run);
+/* Or a call or marker. */
+bool rocprof_run_has_events(const struct rocprof_run *run);
 
 /* ---- rows of databases ---- */
 
 /* The file is a database of which a table, a view or an index is called so at its beginning. */
 bool rocprof_has_table_like(const struct input_stream *input, const char *begin, const char *other);
 
-/* The value of a column, where it is a number. */
-void rocprof_take(struct rocprof_record *record, const struct sqlite_rows *rows, int column,
-                  enum rocprof_value which);
+/* The value of a column, where it is a number. An integer is the usual case; a number that is
+ * written as text is one, too, since columns of some writers have no type. */
+static inline void rocprof_take(struct rocprof_record *record, const struct sqlite_rows *rows,
+                                int column, enum rocprof_value which)
+{
+    int64_t value;
+
+    if (sqlite_is_integer(rows, column, &value))
+        rocprof_record_set(record, which, value);
+    else if (!sqlite_is_null(rows, column))
+        rocprof_record_set(record, which, sqlite_integer(rows, column, -1));
+}
 
 /* 0: there is none. */
 uint32_t rocprof_text(struct rocprof_run *run, const char *text);
@@ -234,29 +255,5 @@ const char *rocprof_record_scan(struct json_scan *scan, const char *at,
 /* Moves the place, which is in an array of records, to where the next record seems to begin, or to
  * the key of the next array; false where there is neither. */
 bool rocprof_record_find(struct json_window *window);
-
-/* ---- which processes a database of rocprofv3 holds. Private to its reader ---- */
-
-enum { ROCPD_SUFFIX_MAX = 64, ROCPD_GUID_MAX = 64 };
-
-/* A process of the file. */
-struct rocpd_part {
-    char suffix[ROCPD_SUFFIX_MAX]; /* of the names of its tables: "_0198..."; empty: common tables
-                                    */
-    char guid[ROCPD_GUID_MAX];
-    bool has_guid;   /* else all rows of the tables are its own */
-    int64_t process; /* its row in info_process; -1: not told */
-};
-
-struct rocpd_parts {
-    struct rocpd_part parts[READER_PARTS_MAX];
-    uint32_t count;
-    uint32_t most; /* no more are looked for */
-    bool are_too_many;
-};
-
-/* Those with device work, `most` of them, with which the search ends; where there is none, all of
- * the first tables there are. */
-void rocpd_find_parts(struct rocpd_parts *parts, struct sqlite_input *database, uint32_t most);
 
 #endif

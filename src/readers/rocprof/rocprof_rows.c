@@ -32,19 +32,6 @@ bool rocprof_has_table_like(const struct input_stream *input, const char *begin,
     return is_found;
 }
 
-/* An integer is the usual case; a number that is written as text is one, too, since columns of some
- * writers have no type. */
-void rocprof_take(struct rocprof_record *record, const struct sqlite_rows *rows, int column,
-                  enum rocprof_value which)
-{
-    int64_t value;
-
-    if (sqlite_is_integer(rows, column, &value))
-        rocprof_record_set(record, which, value);
-    else if (!sqlite_is_null(rows, column))
-        rocprof_record_set(record, which, sqlite_integer(rows, column, -1));
-}
-
 /* Names are kept once in the builder's strings, whichever table they stand in. */
 uint32_t rocprof_text(struct rocprof_run *run, const char *text)
 {
@@ -113,7 +100,7 @@ void rocprof_name_process(struct rocprof_run *run, uint32_t part, uint32_t count
 bool rocprof_check_rows(const struct rocprof_run *run, const struct sqlite_input *database,
                         const char *remedy, struct error *error)
 {
-    if (rocprof_run_has_device_work(run) || event_store_count(&run->builder.host) > 0)
+    if (rocprof_run_has_events(run))
         return true;
     if (database->missing_bytes > 0 || database->damage[0])
         return error_set(error, ERROR_INPUT,

@@ -11,10 +11,11 @@
 #include <string.h>
 
 /* rocprofv3 records no shapes: a fact of the recorder, and no option that was off. */
-void rocprof_run_init(struct rocprof_run *run)
+void rocprof_run_init(struct rocprof_run *run, bool sums_events)
 {
     *run = (struct rocprof_run){.pid = -1, .last_thread = -1};
     trace_builder_init(&run->builder);
+    run->builder.sums_events = sums_events;
     string_pool_add(&run->builder.strings, "", 0);
     run->builder.facts.is_rocm = 1;
     run->builder.facts.record_shapes = 0;
@@ -24,6 +25,7 @@ void rocprof_run_clear(struct rocprof_run *run)
 {
     trace_builder_clear(&run->builder);
     event_store_clear(&run->counted);
+    event_sums_clear(&run->device_sums);
     free(run->agents);
     free(run->queues);
     index_table_clear(&run->queue_index);
@@ -288,8 +290,8 @@ static int32_t blocks_of(int64_t items, int64_t block)
 
 /* The grid is divided by the block, since the file counts it in work-items and everything else
  * in blocks. */
-static uint32_t rocprof_run_kernel_detail(struct rocprof_run *run,
-                                          const struct rocprof_record *record, int32_t registers)
+static uint32_t new_kernel_detail(struct rocprof_run *run, const struct rocprof_record *record,
+                                  int32_t registers)
 {
     struct event_detail detail = event_detail_none();
 
@@ -305,6 +307,24 @@ static uint32_t rocprof_run_kernel_detail(struct rocprof_run *run,
     return trace_builder_detail(&run->builder, &detail);
 }
 
+/* A kernel mostly has the sizes that it had before. */
+static uint32_t rocprof_run_kernel_detail(struct rocprof_run *run,
+                                          const struct rocprof_record *record, uint32_t index)
+{
+    const uint32_t sizes = (((uint32_t)1 << ROCPROF_SIZE_COUNT) - 1) << ROCPROF_SHARED_MEMORY;
+    const int64_t *values = &record->values[ROCPROF_SHARED_MEMORY];
+    struct rocprof_kernel *kernel = &run->kernels[index];
+
+    if ((record->has & sizes) != sizes)
+        return new_kernel_detail(run, record, kernel->registers);
+    if (kernel->has_last && memcmp(kernel->last_sizes, values, sizeof kernel->last_sizes) == 0)
+        return kernel->last_detail;
+    kernel->has_last = true;
+    memcpy(kernel->last_sizes, values, sizeof kernel->last_sizes);
+    kernel->last_detail = new_kernel_detail(run, record, kernel->registers);
+    return kernel->last_detail;
+}
+
 /* The name is the place of the kernel's symbol until the end: symbols may stand behind the
  * records (finish_kernel). */
 static void rocprof_run_add_kernel(struct rocprof_run *run, const struct rocprof_record *record,
@@ -318,18 +338,22 @@ static void rocprof_run_add_kernel(struct rocprof_run *run, const struct rocprof
     };
 
     run->has_streams |= queue.stream > 0;
+    run->has_dispatches |= !is_counted;
     event->kind = EVENT_KERNEL;
     event->correlation = value_or(record, ROCPROF_CORRELATION, NO_ID);
     event->track = queue_of(run, &queue);
+    if (run->builder.sums_events && !is_counted) {
+        event_sums_add(&run->device_sums, event, false);
+        return;
+    }
     event->name = kernel_of(run, value_or(record, ROCPROF_KERNEL, -1));
-    event->detail = rocprof_run_kernel_detail(run, record, run->kernels[event->name].registers);
+    event->detail = rocprof_run_kernel_detail(run, record, event->name);
     if (is_counted) {
         struct event kept = event_kept(&run->builder.wide_ids, event);
 
         event_store_add(&run->counted, &kept);
         return;
     }
-    run->has_dispatches = true;
     trace_builder_add(&run->builder, event);
 }
 
@@ -347,10 +371,14 @@ static void add_copy(struct rocprof_run *run, const struct rocprof_record *recor
     };
 
     run->has_streams |= queue.stream > 0;
-    detail.bytes = value_or(record, ROCPROF_BYTES, -1);
     event->kind = (uint8_t)kind;
     event->correlation = value_or(record, ROCPROF_CORRELATION, NO_ID);
     event->track = queue_of(run, &queue);
+    if (run->builder.sums_events) {
+        event_sums_add(&run->device_sums, event, false);
+        return;
+    }
+    detail.bytes = value_or(record, ROCPROF_BYTES, -1);
     event->name = operation_of(run, value_or(record, ROCPROF_KIND, -1),
                                value_or(record, ROCPROF_OPERATION, -1));
     event->detail = trace_builder_detail(&run->builder, &detail);
@@ -363,8 +391,10 @@ static void add_call(struct rocprof_run *run, const struct rocprof_record *recor
     event->kind = (uint8_t)kind;
     event->correlation = value_or(record, ROCPROF_CORRELATION, NO_ID);
     event->track = thread_track(run, value_or(record, ROCPROF_THREAD, 0));
-    event->name = operation_of(run, value_or(record, ROCPROF_KIND, -1),
-                               value_or(record, ROCPROF_OPERATION, -1));
+    run->has_host_events = true;
+    if (!run->builder.sums_events)
+        event->name = operation_of(run, value_or(record, ROCPROF_KIND, -1),
+                                   value_or(record, ROCPROF_OPERATION, -1));
     trace_builder_add(&run->builder, event);
 }
 
@@ -408,7 +438,13 @@ void rocprof_run_add(struct rocprof_run *run, enum rocprof_content content,
 
 bool rocprof_run_has_device_work(const struct rocprof_run *run)
 {
-    return event_store_count(&run->builder.device) > 0 || event_store_count(&run->counted) > 0;
+    return event_store_count(&run->builder.device) > 0 || event_store_count(&run->counted) > 0 ||
+           run->device_sums.work.count > 0;
+}
+
+bool rocprof_run_has_events(const struct rocprof_run *run)
+{
+    return run->has_host_events || rocprof_run_has_device_work(run);
 }
 
 /* ---- at the end ----------------------------------------------------------------------------- */
@@ -507,11 +543,12 @@ static uint32_t copy_name_of(struct rocprof_run *run, const struct event *event)
 static void finish_kernel(struct rocprof_run *run, struct event *event)
 {
     int32_t registers = run->kernels[event->name].registers;
-    struct event_detail detail = run->builder.details[event->detail];
+    struct event_detail detail;
 
     event->name = kernel_name_of(run, event->name);
-    if (detail.registers_per_thread == registers)
+    if (run->builder.details[event->detail].registers_per_thread == registers)
         return;
+    detail = run->builder.details[event->detail];
     detail.registers_per_thread = registers;
     event->detail = trace_builder_detail(&run->builder, &detail);
 }
@@ -597,9 +634,23 @@ static void keep_counted(struct rocprof_run *run)
             struct found_event event =
                 event_as_found(&run->builder.wide_ids, &run->counted.chunks[chunk][i]);
 
-            trace_builder_add(&run->builder, &event);
+            if (run->builder.sums_events)
+                event_sums_add(&run->device_sums, &event, false);
+            else
+                trace_builder_add(&run->builder, &event);
         }
     }
+}
+
+/* Of queues, whose tracks are known now. */
+static void finish_sums(struct rocprof_run *run)
+{
+    struct event_sums *sums = &run->builder.sums;
+
+    for (uint32_t i = 0; i < run->queue_count; i++)
+        event_sums_move_track(sums, run->queues[i].track, &run->device_sums, i);
+    sums->work = run->device_sums.work;
+    run->device_sums.work = (struct launch_numbers){0};
 }
 
 /* Whether streams are told apart shows only at the end, and decides what a track is: so queues
@@ -617,6 +668,7 @@ void rocprof_run_finish(struct rocprof_run *run)
         run->builder.tracks[i].process = process; /* these are host threads */
     for (uint32_t i = 0; i < run->queue_count; i++)
         run->queues[i].track = track_of_queue(run, &run->queues[i]);
+    finish_sums(run);
     finish_device_events(run, &run->builder.device);
     finish_host_events(run);
     rocprof_run_name_series(run);

@@ -5,7 +5,7 @@
 #include "base/core/hash_map.h"
 #include "readers/reader.h"
 #include "readers/rocprof/rocprof_reading.h"
-#include "readers/sqlite/sqlite_input.h"
+#include "readers/sqlite/sqlite_rows.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
 /* Rows of several tables of RPD's databases, sets of their ids, and the processes in a file. */
 #include "base/core/array.h"
 #include "readers/rocprof/rpd_reading.h"
+#include "readers/sqlite/sqlite_batch.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -46,8 +47,23 @@ static void rpd_append_sources(sqlite3_str *text, struct sqlite_input *database,
     }
 }
 
-/* Columns are asked for before it is known which tables are joined, so that which are is found
- * first, and a table that is not gives a row of NULL. */
+/* The key of what is joined is asked for as well, behind all other columns: a row is kept where
+ * nothing else of the query is left to be looked at. */
+static void rpd_append_keys(sqlite3_str *text, struct sqlite_rows *rows,
+                            const struct rpd_query *query, const bool *is_there)
+{
+    for (unsigned i = 0; i < query->count; i++) {
+        const struct rpd_source *source = &query->sources[i];
+
+        if (is_there[i] && source->key) {
+            const char *const key[] = {source->key, NULL};
+
+            sqlite_append_columns(text, rows, source->table, source->alias, key);
+        }
+    }
+}
+
+/* It is found first which tables are joined: a table that is not gives a row of NULL. */
 void rpd_rows_open(struct sqlite_rows *rows, struct sqlite_input *database,
                    const struct rpd_query *query)
 {
@@ -58,18 +74,19 @@ void rpd_rows_open(struct sqlite_rows *rows, struct sqlite_input *database,
     char *statement;
 
     *rows = (struct sqlite_rows){.input = database, .table = query->sources[first].table};
-    sqlite3_str_appendall(text, "SELECT ");
     is_good = is_there[first] = sqlite_has_table(database, query->sources[first].table);
-    for (unsigned i = 0; i < query->count; i++) {
-        const struct rpd_source *source = &query->sources[i];
-
-        if (i > first)
-            is_there[i] = rpd_can_join(database, query, i, is_there);
-        is_good = is_good && (i <= first || !source->is_required || is_there[i]);
-        sqlite_append_columns(text, rows, is_there[i] ? source->table : "", source->alias,
-                              source->columns);
+    for (unsigned i = first + 1; i < query->count; i++) {
+        is_there[i] = rpd_can_join(database, query, i, is_there);
+        is_good = is_good && (!query->sources[i].is_required || is_there[i]);
     }
+    sqlite3_str_appendall(text, "SELECT 1");
     rpd_append_sources(text, database, query, is_there);
+    sqlite_append_rows_begin(text, rows, NULL);
+    for (unsigned i = 0; i < query->count; i++)
+        sqlite_append_columns(text, rows, is_there[i] ? query->sources[i].table : "",
+                              query->sources[i].alias, query->sources[i].columns);
+    rpd_append_keys(text, rows, query, is_there);
+    sqlite_append_rows_end(text, NULL);
     statement = require_memory(sqlite3_str_finish(text));
     if (is_good && sqlite3_prepare_v2(database->connection, statement, -1, &rows->statement,
                                       NULL) != SQLITE_OK)
@@ -90,10 +107,7 @@ void rpd_look_up(struct sqlite_rows *rows, struct sqlite_input *database, const 
 
 bool rpd_find_row(struct sqlite_rows *rows, int64_t key)
 {
-    if (!rows->statement)
-        return false;
-    (void)sqlite3_reset(rows->statement);
-    (void)sqlite3_bind_int64(rows->statement, 1, key);
+    sqlite_rows_restart(rows, key);
     return sqlite_rows_next(rows);
 }
 

@@ -249,7 +249,7 @@ static bool rpd_read(struct trace *trace, struct input_stream *input,
     if (!sqlite_input_open(&database, input->name, error))
         return false;
     rpd_find_parts(&parts, &database, options->part_count == 1 ? 1 : UINT32_MAX);
-    rocprof_run_init(&reading.run);
+    rocprof_run_init(&reading.run, options->skips_details);
     reading.run.agents_are_devices = true;
     if (reading.part < parts.count)
         reading.run.pid = parts.parts[reading.part].pid;

@@ -251,7 +251,7 @@ static int sqlite_input_is_one_of(const char *name, const char *const *names)
 static int authorize(void *unused, int action, const char *first, const char *second,
                      const char *schema, const char *inner)
 {
-    static const char *const functions[] = {"count", "min", "max", NULL};
+    static const char *const functions[] = {"flopledger_row", "count", "min", "max", NULL};
     static const char *const lists_of_tables[] = {"sqlite_master", "sqlite_temp_master", NULL};
     static const char *const pragmas[] = {"table_info", NULL};
 
@@ -294,7 +294,7 @@ static void sqlite_guard(struct sqlite3 *connection, struct sqlite_work *work, i
                                     {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
                                     {SQLITE_LIMIT_EXPR_DEPTH, 50},
                                     {SQLITE_LIMIT_COMPOUND_SELECT, 4},
-                                    {SQLITE_LIMIT_FUNCTION_ARG, 8},
+                                    {SQLITE_LIMIT_FUNCTION_ARG, SQLITE_INPUT_COLUMNS_MAX},
                                     {SQLITE_LIMIT_ATTACHED, 0},
                                     {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
                                     {SQLITE_LIMIT_WORKER_THREADS, 0}};

@@ -14,7 +14,7 @@
 
 struct sqlite3;
 struct sqlite3_stmt;
-struct sqlite3_str;
+struct sqlite_batch;
 
 /* How much work SQLite does for a file. A zeroed one has done none. */
 struct sqlite_work {
@@ -35,6 +35,9 @@ struct sqlite_input {
     struct string_pool opened;  /* tables whose rows were asked for */
     struct string_pool columns; /* of tables that were asked for; private */
     struct sqlite_work work;    /* done by SQLite; private */
+    struct sqlite_batch *batch; /* where SQLite puts rows now; private to sqlite_batch.c, as this:
+                                 */
+    bool has_row_function;
 };
 
 /* Nothing is written beside the file, whatever its state, and SQLite is kept to reading rows of
@@ -65,7 +68,7 @@ void sqlite_input_tell_damage(struct read_account *read, const struct sqlite_inp
 void sqlite_input_tell_unused(struct read_account *read, struct sqlite_input *input,
                               const char *lists);
 
-enum { SQLITE_INPUT_NAME_MAX = 128 };
+enum { SQLITE_INPUT_NAME_MAX = 128, SQLITE_INPUT_COLUMNS_MAX = 32 };
 
 /* The table's name as the file has it: `name`, else its latest form (NAME_V3 before NAME_V2). False
  * where there is none; `to` (SQLITE_INPUT_NAME_MAX bytes) is then empty. A view or virtual table is
@@ -77,51 +80,5 @@ bool sqlite_has_column(struct sqlite_input *input, const char *table, const char
 
 /* The first bytes of a file are those of an SQLite database. */
 bool is_sqlite_head(const char *head, size_t length);
-
-enum { SQLITE_INPUT_COLUMNS_MAX = 32 };
-
-/* The rows of a table, one after the other. A zeroed one is closed. */
-struct sqlite_rows {
-    struct sqlite_input *input; /* not owned */
-    struct sqlite3_stmt *statement;
-    const char *table; /* as asked for; not owned */
-    size_t column_count;
-    uint32_t has; /* bit i: the table has column i */
-};
-
-/* Which rows of a table are wanted. */
-struct sqlite_condition {
-    const char *text; /* over the table's own columns; ?1 stands for `parameter` */
-    int64_t parameter;
-};
-
-/* `columns` ends with NULL; those that the table lacks read as NULL. A table that is not there has
- * no rows. Never fails: what cannot be read is told in input->damage. */
-void sqlite_rows_open(struct sqlite_rows *rows, struct sqlite_input *input, const char *table,
-                      const char *const *columns);
-/* Likewise those for which the condition holds; NULL: all. */
-void sqlite_rows_open_where(struct sqlite_rows *rows, struct sqlite_input *input, const char *table,
-                            const char *const *columns, const struct sqlite_condition *condition);
-/* For queries of other forms: appends 'T.a, NULL, T.c' to what stands there of columns. One that
- * the table (as the file names it; empty: none) lacks is NULL, so callers need not know its
- * versions. */
-void sqlite_append_columns(struct sqlite3_str *text, struct sqlite_rows *rows, const char *table,
-                           const char *alias, const char *const *columns);
-/* False at the end, and where the file cannot be read on (see input->damage). */
-bool sqlite_rows_next(struct sqlite_rows *rows);
-bool sqlite_is_null(const struct sqlite_rows *rows, int column);
-bool sqlite_is_integer(const struct sqlite_rows *rows, int column, int64_t *integer);
-/* Text or bytes where a number should be are told in input->damage, and read as NULL. */
-int64_t sqlite_integer(const struct sqlite_rows *rows, int column, int64_t if_null);
-double sqlite_real(const struct sqlite_rows *rows, int column, double if_null);
-/* NULL for NULL; valid until the next row. */
-const unsigned char *sqlite_bytes(const struct sqlite_rows *rows, int column, size_t *length);
-const char *sqlite_text(const struct sqlite_rows *rows, int column);
-void sqlite_rows_clear(struct sqlite_rows *rows);
-
-static inline bool sqlite_rows_has(const struct sqlite_rows *rows, int column)
-{
-    return rows->has >> column & 1;
-}
 
 #endif

@@ -1,7 +1,8 @@
-/* Which tables and columns a database of a recorder has, and the rows of a table. */
+/* Which tables and columns a database of a recorder has, and which rows are asked for. */
+#include "readers/sqlite/sqlite_rows.h"
+
 #include "base/core/invariant.h"
 #include "base/text/prefix.h"
-#include "readers/sqlite/sqlite_input.h"
 #include "trace/trace_builder.h"
 
 #include <ctype.h>
@@ -161,17 +162,6 @@ bool sqlite_has_column(struct sqlite_input *input, const char *table, const char
     return sqlite_find_table(input, table, found) && has_column(input, found, column);
 }
 
-/* A column without a type keeps numbers as the text that they were written as. */
-static bool sqlite_input_is_number(const char *text)
-{
-    char *end;
-
-    if (!text || !*text)
-        return false;
-    (void)strtod(text, &end);
-    return !*end;
-}
-
 /* ---- rows ----------------------------------------------------------------------------------- */
 
 void sqlite_append_columns(struct sqlite3_str *text, struct sqlite_rows *rows, const char *table,
@@ -191,17 +181,16 @@ void sqlite_append_columns(struct sqlite3_str *text, struct sqlite_rows *rows, c
     }
 }
 
-/* "SELECT T.a, NULL, T.c FROM t AS T WHERE ..."; sqlite3_free() it. */
+/* "SELECT 1 FROM t AS T WHERE flopledger_row(T.a, NULL, T.c)"; sqlite3_free() it. */
 static char *query_of(struct sqlite_rows *rows, const char *table, const char *const *columns,
                       const char *condition)
 {
     sqlite3_str *text = sqlite3_str_new(rows->input->connection);
 
-    sqlite3_str_appendall(text, "SELECT ");
+    sqlite3_str_appendf(text, "SELECT 1 FROM \"%w\" AS T", table);
+    sqlite_append_rows_begin(text, rows, condition);
     sqlite_append_columns(text, rows, table, "T", columns);
-    sqlite3_str_appendf(text, " FROM \"%w\" AS T", table);
-    if (condition)
-        sqlite3_str_appendf(text, " WHERE %s", condition);
+    sqlite_append_rows_end(text, condition);
     return sqlite3_str_finish(text);
 }
 
@@ -264,82 +253,4 @@ void sqlite_input_tell_unused(struct read_account *read, struct sqlite_input *in
         if (rows > 0)
             read_account_leave(read, table, rows);
     }
-}
-
-bool sqlite_rows_next(struct sqlite_rows *rows)
-{
-    int result = rows->statement ? sqlite3_step(rows->statement) : SQLITE_DONE;
-
-    if (result != SQLITE_ROW && result != SQLITE_DONE)
-        sqlite_input_note_damage(rows->input, rows->table);
-    return result == SQLITE_ROW;
-}
-
-bool sqlite_is_null(const struct sqlite_rows *rows, int column)
-{
-    return sqlite3_column_type(rows->statement, column) == SQLITE_NULL;
-}
-
-/* NULL, or no number: that is damage. SQLite would turn text into 0 without a word, which would
- * then count as a time or a size. */
-static bool is_no_number(const struct sqlite_rows *rows, int column)
-{
-    struct sqlite_input *input = rows->input;
-    int type = sqlite3_column_type(rows->statement, column);
-
-    if (type != SQLITE_TEXT && type != SQLITE_BLOB)
-        return type == SQLITE_NULL;
-    if (type == SQLITE_TEXT && sqlite_input_is_number(sqlite_text(rows, column)))
-        return false;
-    if (!input->damage[0])
-        (void)snprintf(input->damage, sizeof input->damage,
-                       "%s: text or bytes where a number was expected", rows->table);
-    return true;
-}
-
-/* The value itself may be looked at, as a connection is one thread's: one search for the column
- * instead of one for each question. */
-bool sqlite_is_integer(const struct sqlite_rows *rows, int column, int64_t *integer)
-{
-    sqlite3_value *value = sqlite3_column_value(rows->statement, column);
-
-    if (sqlite3_value_type(value) != SQLITE_INTEGER)
-        return false;
-    *integer = sqlite3_value_int64(value);
-    return true;
-}
-
-int64_t sqlite_integer(const struct sqlite_rows *rows, int column, int64_t if_null)
-{
-    int64_t integer;
-
-    if (sqlite_is_integer(rows, column, &integer))
-        return integer;
-    return is_no_number(rows, column) ? if_null : sqlite3_column_int64(rows->statement, column);
-}
-
-double sqlite_real(const struct sqlite_rows *rows, int column, double if_null)
-{
-    return is_no_number(rows, column) ? if_null : sqlite3_column_double(rows->statement, column);
-}
-
-const char *sqlite_text(const struct sqlite_rows *rows, int column)
-{
-    return (const char *)sqlite3_column_text(rows->statement, column);
-}
-
-const unsigned char *sqlite_bytes(const struct sqlite_rows *rows, int column, size_t *length)
-{
-    const unsigned char *bytes = sqlite3_column_blob(rows->statement, column);
-
-    *length = bytes ? (size_t)sqlite3_column_bytes(rows->statement, column) : 0;
-    return bytes;
-}
-
-void sqlite_rows_clear(struct sqlite_rows *rows)
-{
-    if (!rows)
-        return;
-    sqlite3_finalize(rows->statement);
-    *rows = (struct sqlite_rows){0};
 }

@@ -1,0 +1,279 @@
+/* Rows of a database, taken from SQLite by the batch. */
+#include "readers/sqlite/sqlite_batch.h"
+
+#include "base/core/array.h"
+#include "base/core/out_of_memory.h"
+
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A batch stays in the processor's nearest memory, but for what texts take. */
+enum { BATCH_CELLS = 1024, BATCH_TEXT_BYTES = 64 << 10, NUMBER_TEXT_BYTES = 32 };
+
+#define ROW_FUNCTION "flopledger_row"
+
+struct sqlite_batch {
+    struct sqlite_cell *cells; /* [cell_room], row by row */
+    size_t cell_count;
+    size_t cell_room;
+    size_t column_count;
+    char *texts; /* [text_room] */
+    size_t text_bytes;
+    size_t text_room;
+    char (*numbers)[NUMBER_TEXT_BYTES]; /* [column_count]: numbers that are asked for as text */
+};
+
+/* ---- filling -------------------------------------------------------------------------------- */
+
+/* Behind what is there: the array may move, so that places in it are kept and no pointers. */
+static void keep_bytes(struct sqlite_batch *batch, struct sqlite_cell *cell, const void *bytes,
+                       size_t length)
+{
+    ARRAY_RESERVE(batch->texts, batch->text_room, batch->text_bytes + length + 1);
+    if (length > 0)
+        memcpy(batch->texts + batch->text_bytes, bytes, length);
+    batch->texts[batch->text_bytes + length] = '\0';
+    cell->is.text = batch->text_bytes;
+    cell->bytes = (uint32_t)length; /* at most SQLITE_INPUT_VALUE_BYTES_MAX */
+    batch->text_bytes += length + 1;
+}
+
+/* By the type that the value itself has, which need not be that of its column. */
+static void keep_value(struct sqlite_batch *batch, struct sqlite_cell *cell, sqlite3_value *value)
+{
+    const void *bytes;
+
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_INTEGER:
+        cell->type = SQLITE_CELL_INTEGER;
+        cell->is.integer = sqlite3_value_int64(value);
+        break;
+    case SQLITE_FLOAT:
+        cell->type = SQLITE_CELL_REAL;
+        cell->is.real = sqlite3_value_double(value);
+        break;
+    case SQLITE_TEXT:
+        bytes = sqlite3_value_text(value); /* before its length, as it may change that */
+        cell->type = bytes ? SQLITE_CELL_TEXT : SQLITE_CELL_NULL;
+        if (bytes)
+            keep_bytes(batch, cell, bytes, (size_t)sqlite3_value_bytes(value));
+        break;
+    case SQLITE_BLOB:
+        bytes = sqlite3_value_blob(value);
+        cell->type = SQLITE_CELL_BYTES;
+        keep_bytes(batch, cell, bytes, bytes ? (size_t)sqlite3_value_bytes(value) : 0);
+        break;
+    default:
+        cell->type = SQLITE_CELL_NULL;
+        break;
+    }
+}
+
+/* flopledger_row(a, b, ...): NULL, which is false, until the batch is full. A database cannot call
+ * it: what is part of a schema may call none that is SQLITE_DIRECTONLY. */
+static void keep_row(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    const struct sqlite_input *input = sqlite3_user_data(context);
+    struct sqlite_batch *batch = input->batch;
+
+    if (!batch || (size_t)count != batch->column_count)
+        return;
+    ARRAY_RESERVE(batch->cells, batch->cell_room, batch->cell_count + batch->column_count);
+    for (int i = 0; i < count; i++)
+        keep_value(batch, &batch->cells[batch->cell_count++], values[i]);
+    if (batch->cell_count + batch->column_count > BATCH_CELLS ||
+        batch->text_bytes > BATCH_TEXT_BYTES)
+        sqlite3_result_int(context, 1);
+}
+
+/* Once for a connection: most files that are looked at are of another format, and have no rows
+ * asked for. */
+static void give_row_function(struct sqlite_input *input)
+{
+    if (input->has_row_function)
+        return;
+    input->has_row_function = true;
+    if (sqlite3_create_function(input->connection, ROW_FUNCTION, -1,
+                                SQLITE_UTF8 | SQLITE_DIRECTONLY, input, keep_row, NULL,
+                                NULL) != SQLITE_OK)
+        end_out_of_memory(); /* nothing else can be wrong */
+}
+
+/* SQLite may ask for parts of a condition in any order: hence the row is kept where all else is
+ * true. The condition stands before that, too, since then what is joined need not be looked for. */
+void sqlite_append_rows_begin(sqlite3_str *text, struct sqlite_rows *rows, const char *condition)
+{
+    give_row_function(rows->input);
+    sqlite3_str_appendall(text, " WHERE ");
+    if (condition)
+        sqlite3_str_appendf(text, "(%s) AND CASE WHEN %s THEN ", condition, condition);
+    sqlite3_str_appendall(text, ROW_FUNCTION "(");
+}
+
+void sqlite_append_rows_end(sqlite3_str *text, const char *condition)
+{
+    sqlite3_str_appendall(text, condition ? ") END" : ")");
+}
+
+/* Cells are not zeroed: only those that a row was put into are looked at. */
+static struct sqlite_batch *sqlite_batch_new(size_t column_count)
+{
+    struct sqlite_batch *batch = require_memory(calloc(1, sizeof *batch));
+
+    batch->column_count = column_count;
+    batch->cell_room = BATCH_CELLS;
+    batch->cells = require_memory(malloc(sizeof *batch->cells * batch->cell_room));
+    return batch;
+}
+
+/* A full batch may come with more rows of SQLite than one, where a row is joined to several. What
+ * went wrong is told at once, for SQLite's words are of its last call. */
+bool sqlite_rows_fill(struct sqlite_rows *rows)
+{
+    struct sqlite_batch *batch;
+    int result = SQLITE_ROW;
+
+    if (rows->is_at_end || !rows->statement)
+        return false;
+    if (!rows->batch)
+        rows->batch = sqlite_batch_new(rows->column_count);
+    batch = rows->batch;
+    batch->cell_count = batch->text_bytes = 0;
+    rows->input->batch = batch;
+    while (batch->cell_count == 0 && result == SQLITE_ROW)
+        result = sqlite3_step(rows->statement);
+    rows->input->batch = NULL;
+    rows->is_at_end = result != SQLITE_ROW;
+    if (rows->is_at_end && result != SQLITE_DONE)
+        sqlite_input_note_damage(rows->input, rows->table);
+    if (batch->cell_count == 0)
+        return false;
+    rows->row = batch->cells;
+    rows->rows_left = batch->cell_count / batch->column_count - 1;
+    return true;
+}
+
+/* What is left of the batch is of the value before. */
+void sqlite_rows_restart(struct sqlite_rows *rows, int64_t parameter)
+{
+    rows->rows_left = 0;
+    rows->is_at_end = !rows->statement;
+    if (!rows->statement)
+        return;
+    (void)sqlite3_reset(rows->statement);
+    (void)sqlite3_bind_int64(rows->statement, 1, parameter);
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+/* A column without a type keeps numbers as the text that they were written as. */
+static bool sqlite_input_is_number(const char *text)
+{
+    char *end;
+
+    if (!*text)
+        return false;
+    (void)strtod(text, &end);
+    return !*end;
+}
+
+/* NULL, or no number: that is damage. SQLite would turn text into 0 without a word, which would
+ * then count as a time or a size. */
+static bool is_no_number(const struct sqlite_rows *rows, int column)
+{
+    const struct sqlite_cell *cell = &rows->row[column];
+    struct sqlite_input *input = rows->input;
+
+    if (cell->type == SQLITE_CELL_INTEGER || cell->type == SQLITE_CELL_REAL)
+        return false;
+    if (cell->type == SQLITE_CELL_NULL)
+        return true;
+    if (cell->type == SQLITE_CELL_TEXT && sqlite_input_is_number(sqlite_text(rows, column)))
+        return false;
+    if (!input->damage[0])
+        (void)snprintf(input->damage, sizeof input->damage,
+                       "%s: text or bytes where a number was expected", rows->table);
+    return true;
+}
+
+/* As SQLite has it: towards zero, and at most what an integer holds. */
+int64_t sqlite_integer_of_other(const struct sqlite_rows *rows, int column, int64_t if_null)
+{
+    const double limit = 0x1p63;
+    double real;
+
+    if (is_no_number(rows, column))
+        return if_null;
+    if (rows->row[column].type == SQLITE_CELL_TEXT)
+        return strtoll(sqlite_text(rows, column), NULL, 10);
+    real = rows->row[column].is.real;
+    return real >= limit ? INT64_MAX : real <= -limit ? INT64_MIN : (int64_t)real;
+}
+
+/* Text as strtod has it: what is no number at all was told before. */
+double sqlite_real(const struct sqlite_rows *rows, int column, double if_null)
+{
+    const struct sqlite_cell *cell = &rows->row[column];
+
+    if (is_no_number(rows, column))
+        return if_null;
+    if (cell->type == SQLITE_CELL_TEXT)
+        return strtod(sqlite_text(rows, column), NULL);
+    return cell->type == SQLITE_CELL_REAL ? cell->is.real : (double)cell->is.integer;
+}
+
+/* A number in SQLite's own words. */
+static const char *number_text(const struct sqlite_rows *rows, int column)
+{
+    const struct sqlite_cell *cell = &rows->row[column];
+    struct sqlite_batch *batch = rows->batch;
+    char *to;
+
+    if (!batch->numbers)
+        batch->numbers = require_memory(calloc(batch->column_count, sizeof *batch->numbers));
+    to = batch->numbers[column];
+    if (cell->type == SQLITE_CELL_INTEGER)
+        sqlite3_snprintf(NUMBER_TEXT_BYTES, to, "%lld", (long long)cell->is.integer);
+    else
+        sqlite3_snprintf(NUMBER_TEXT_BYTES, to, "%!.15g", cell->is.real);
+    return to;
+}
+
+/* What was text stays as it is; bytes are looked at up to their first 0. */
+const char *sqlite_text(const struct sqlite_rows *rows, int column)
+{
+    const struct sqlite_cell *cell = &rows->row[column];
+
+    if (cell->type == SQLITE_CELL_TEXT || cell->type == SQLITE_CELL_BYTES)
+        return rows->batch->texts + cell->is.text;
+    return cell->type == SQLITE_CELL_NULL ? NULL : number_text(rows, column);
+}
+
+const unsigned char *sqlite_bytes(const struct sqlite_rows *rows, int column, size_t *length)
+{
+    const struct sqlite_cell *cell = &rows->row[column];
+    const char *text = sqlite_text(rows, column);
+
+    if (cell->type == SQLITE_CELL_TEXT || cell->type == SQLITE_CELL_BYTES)
+        *length = cell->bytes;
+    else
+        *length = text ? strlen(text) : 0;
+    return *length ? (const unsigned char *)text : NULL;
+}
+
+void sqlite_rows_clear(struct sqlite_rows *rows)
+{
+    if (!rows)
+        return;
+    sqlite3_finalize(rows->statement);
+    if (rows->batch) {
+        free(rows->batch->cells);
+        free(rows->batch->texts);
+        free(rows->batch->numbers);
+        free(rows->batch);
+    }
+    *rows = (struct sqlite_rows){0};
+}
