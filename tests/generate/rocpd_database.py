@@ -111,8 +111,13 @@ def write_facts(writer: RocpdWriter, process: Process) -> dict[str, int]:
     """The row of the process, as what rows of other tables have in common."""
     writer.add("metadata", tag="schema_version", value="3")
     writer.add("info_node", id=NODE, hostname="node-17", machine_id="m")
+    rank = {} if process.rank is None else {"RANK": str(process.rank)}
     row = writer.add(
-        "info_process", id=FIRST_ROW, pid=process.pid, environment="{}", command="python3"
+        "info_process",
+        id=FIRST_ROW,
+        pid=process.pid,
+        environment=json.dumps(rank),
+        command="python3",
     )
     own = {"pid": row}
     for agent in agents_of(process):

@@ -52,6 +52,7 @@ class Process:
 
     pid: int
     first_handle: int  # of agents: another one in each process
+    rank: int | None = None  # as the environment has it
     kernels: list[str] = field(default_factory=list)  # by kernel id - 1
     operations: dict[str, list[str]] = field(
         default_factory=lambda: {kind: list(names) for kind, names in KINDS.items()}

@@ -25,16 +25,36 @@ def make_traces(case: Any) -> list[Any]:
     return [make_trace(f"{case.seed} {rank}", plan, ROCPROF_STYLE) for rank in range(count)]
 
 
+def check_words_of_ranks(ranks: list[dict[str, Any]], has_environment: bool) -> None:
+    """Of several processes: each has its rank in its environment, where the form has that."""
+    order = "those of RANK" if has_environment else "numbered in the order of the file"
+    for rank, sections in enumerate(ranks if len(ranks) > 1 else []):
+        said = sections["run"]["numbers"]["process"]["value"]
+        wanted = f"process {FIRST_PID + rank} (of {len(ranks)} with device work; ranks are {order})"
+        if said != wanted:
+            raise Failure(f"{said!r}, not {wanted!r}")
+
+
+def what_inspect_shows(program: Any, file: Any) -> list[Any]:
+    """Of each rank: its threads and streams, when nothing was recorded, and what has no launch."""
+    ranks = run_report(program, file, command="inspect").ranks
+    return [[*map(rank.get, ("tracks", "gaps")), rank["file"]["findings"]] for rank in ranks]
+
+
 def every_form_of_rocprof_is_read(case: Any) -> None:
     """Several processes in a file, whose agents have the same handles: each is a rank, in every form the same."""
     folder = case.folder / "rocprof"
     folder.mkdir()
     traces = make_traces(case)
     processes = [process_of(trace, FIRST_PID + i, 37_944) for i, trace in enumerate(traces)]
+    for rank, process in enumerate(processes):
+        process.rank = rank
     first: list[dict[str, Any]] = []
+    seen: list[Any] = []
     counted: list[Any] = []
-    for shape in (*SHAPES, *DATABASE_SHAPES):
-        if shape in SHAPES:
+    forms = [(shape, False) for shape in SHAPES] + [(shape, True) for shape in DATABASE_SHAPES]
+    for shape, is_database in forms:
+        if not is_database:
             file = folder / f"{shape}_results.json{case.rng.choice(('', '.gz'))}"
             write_json(file, processes, shape)
         else:
@@ -44,6 +64,10 @@ def every_form_of_rocprof_is_read(case: Any) -> None:
         if read.code or len(read.ranks) != len(traces):
             raise Failure(f"{shape}: code {read.code}, {len(read.ranks)} ranks: {read.message}")
         first = first or read.ranks
+        check_words_of_ranks(read.ranks, is_database and shape != "lean")
+        seen.append(what_inspect_shows(case.program, file))
+        if seen[-1] != seen[0]:
+            raise Failure(f"{shape}: inspect{unlike(seen[0], seen[-1])}")
         if shape == "counted":
             counted.append([sections.get("gpu_metrics") for sections in read.ranks])
         for rank, (trace, sections) in enumerate(zip(traces, read.ranks)):

@@ -171,14 +171,16 @@ static void rocpd_table_name(char *to, const char *name, const char *suffix)
     (void)snprintf(to, SQLITE_INPUT_NAME_MAX, "rocpd_%s%s", name, suffix);
 }
 
-/* Whose rows are wanted, where the tables hold those of others; empty: all. */
+/* Whose rows are wanted, where the tables hold those of others; empty: all. In the list of
+ * processes `pid` is the system's number, not that of a row there. */
 static void rocpd_condition(char *to, size_t size, const struct rocpd_reading *reading,
                             const char *table)
 {
     const bool by_guid =
         reading->part->has_guid && sqlite_has_column(reading->database, table, "guid");
-    const bool by_process =
-        reading->part->process >= 0 && sqlite_has_column(reading->database, table, "pid");
+    const bool by_process = reading->part->process >= 0 &&
+                            !has_prefix(table, "rocpd_info_process") &&
+                            sqlite_has_column(reading->database, table, "pid");
 
     (void)snprintf(to, size, "%s%s%s", by_guid ? "T.guid = ?1" : "",
                    by_guid && by_process ? " AND " : "", by_process ? "T.pid = ?2" : "");
