@@ -1,5 +1,5 @@
-/* Feeds any bytes to the reader of rocprofv3's JSON, in one window and in many small ones: nothing
- * may crash or hang, and both must find the same. */
+/* Feeds any bytes to the readers of JSON of ROCm's recorders, in one window and in many small ones:
+ * nothing may crash or hang, and both must find the same. */
 #include "base/core/invariant.h"
 #include "base/io/input_stream.h"
 #include "readers/reader.h"
@@ -9,6 +9,7 @@
 #include <string.h>
 
 extern const struct reader rocprof_json_reader;
+extern const struct reader rpd_json_reader;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -16,12 +17,15 @@ static bool read_pieces(struct trace *trace, const uint8_t *data, size_t size, s
 {
     const struct read_options options = {.threads = 1, .part = (uint32_t)(size % 2)};
     SCOPED(input_stream) input = {0};
+    const struct reader *reader = rpd_json_reader.recognises((const char *)data, size)
+                                      ? &rpd_json_reader
+                                      : &rocprof_json_reader;
     struct error error = {0};
 
     input_stream_open_memory(&input, data, size);
     if (piece)
         input_stream_set_piece(&input, piece);
-    if (rocprof_json_reader.read(trace, &input, &options, &error))
+    if (reader->read(trace, &input, &options, &error))
         return true;
     require_invariant(error.message[0] != '\0', "that errors are told");
     return false;

@@ -11,6 +11,7 @@ schema 0, with sizes beside ops.
 from __future__ import annotations
 
 import argparse
+import json
 import sqlite3
 from collections import Counter
 from pathlib import Path
@@ -207,6 +208,54 @@ def write_rpd(path: Path, processes: list[Process], shape: str = "3") -> None:
         write_session(writer, process)
     writer.connection.commit()
     writer.connection.close()
+
+
+def write_tracing(path: Path, database: Path, whole_us: bool = False) -> None:
+    """As rpd2tracing.py writes it: texts for numbers, an empty object first, arrows from 2 us before a call's end. Older ones of it
+    have whole microseconds."""
+    connection = sqlite3.connect(database)
+    texts = dict(connection.execute("SELECT id, string FROM rocpd_string"))
+    has_texts = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'rocpd_ustring'")
+    table = "rocpd_ustring" if has_texts.fetchone() else "rocpd_string"
+    arguments = dict(connection.execute(f"SELECT id, string FROM {table}"))
+    us = (lambda ns: str(ns // 1000)) if whole_us else (lambda ns: str(ns / 1000))
+    found: list[dict[str, Any]] = []
+
+    def add(pid: int, tid: int, phase: str, **more: Any) -> None:
+        found.append({"pid": str(pid), "tid": str(tid), "ph": phase} | more)
+
+    ops = connection.execute(
+        "SELECT id, gpuId, queueId, start, end, description_id, opType_id FROM rocpd_op"
+    ).fetchall()
+    apis = connection.execute(
+        "SELECT id, pid, tid, start, end, apiName_id, args_id FROM rocpd_api"
+    ).fetchall()
+    for device in sorted({op[1] for op in ops}):
+        add(device, 0, "M", name="process_name", args={"name": f"GPU{device}"})
+        add(device, 0, "M", name="process_sort_index", args={"sort_index": str(device + 10**6)})
+    for _, device, queue, start, end, name, kind in ops:
+        args = {"desc": texts[kind]}
+        times = {"ts": us(start), "dur": us(end - start)}
+        add(device, queue, "X", name=texts[name] or texts[kind], **times, args=args)
+    for _, pid, tid, start, end, name, text in apis:
+        words = arguments[text].replace('"', "")
+        title = words if texts[name] == "UserMarker" else texts[name]
+        times = {"ts": us(start), "dur": us(end - start)}
+        add(pid, tid, "X", name=title, **times, args={"desc": words})
+    by_id, op_by_id = {api[0]: api for api in apis}, {op[0]: op for op in ops}
+    for number, call, op_id in connection.execute("SELECT id, api_id, op_id FROM rocpd_api_ops"):
+        if call in by_id:
+            _, pid, tid, _, end, *_ = by_id[call]
+            _, device, queue, start, *_ = op_by_id[op_id]
+            for where, phase, ts in (
+                ((pid, tid), "s", us(min(end - 2000, start))),
+                ((device, queue), "f", us(start)),
+            ):
+                add(*where, phase, cat="api_op", name="api_op", ts=ts, id=str(number))
+    add(0, 0, "C", name="sclk", ts=0, args={"sclk": 800})
+    lines = "".join(f",{json.dumps(event)}\n" for event in found)
+    path.write_text(f'{{"traceEvents": [ {{}}\n{lines}]\n}} \n')
+    connection.close()
 
 
 def rpd_part(trace: dict[str, Any]) -> dict[str, Any]:

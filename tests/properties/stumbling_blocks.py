@@ -615,6 +615,7 @@ RPD: domains that libraries make up: rpd_operators_may_be_logged_by_libraries
 RPD: grids in blocks here, in work-items there: rpd_grids_are_of_blocks_or_work_items
 RPD: tables that are not there: rpd_tables_may_be_missing
 RPD: rows in no order, and ends before starts: rpd_rows_are_in_no_order
+RPD: JSON of rpd2tracing.py, without categories: rpd_tracing_has_arrows_for_links rpd_tracing_is_read_behind_damage
 RPD: a schema without rows, and a log beside it: rpd_without_rows_is_told
 Ascend: a bare list, times as texts, metadata in its middle: ascend_list_of_texts_with_metadata_within
 Ascend: rows that repeat the device's time: ascend_rows_that_repeat_time ascend_tasks_are_launched_with_their_collective

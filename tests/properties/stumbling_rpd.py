@@ -10,7 +10,7 @@ from typing import Any
 
 from recorder_formats import report_of, rows, run
 from rocprof_process import Process
-from rpd_database import FIRST_RANGE, RpdWriter, write_rpd, write_session
+from rpd_database import FIRST_RANGE, RpdWriter, write_rpd, write_session, write_tracing
 from stumbling_case import Case, same
 
 US = 1000
@@ -231,3 +231,40 @@ def rpd_without_rows_is_told(case: Case) -> None:
     same("record with runTracer.sh" in case.printed(path, "report"), True)
     Path(f"{path}-wal").write_bytes(bytes(100))
     same("wal_checkpoint" in case.printed(path, "report"), True)
+
+
+def rpd_tracing_has_arrows_for_links(case: Case) -> None:
+    """What rpd2tracing.py makes of a file has no categories, and its numbers are texts; calls shorter than the 2 us that an arrow
+    begins before their end."""
+    process = launches(5, [1000, 2000, 3000])
+    second = launches(6, [4000], agent=43)
+    for call in process.calls:
+        call["end"] = call["start"] + 1500
+    add_call(process, 9, "hipGraphLaunch", 100 * US)
+    for i in range(40):
+        add_kernel(process, 9, 102 * US + 10 * i, 10, name="in a graph")
+    database, path = case.folder / "a.rpd", case.folder / "a.json"
+    write_rpd(database, [process, second])
+    write_tracing(path, database)
+    for rank in (0, 1):
+        same(case.kernels(path, rank), case.kernels(database, rank))
+        for section in ("step_ledger", "launches"):
+            same(case.numbers(path, section, rank), case.numbers(database, section, rank))
+    same("without the call" in case.printed(path, "report"), False)
+    write_tracing(path, database, whole_us=True)
+    same("without the call" in case.printed(path, "report"), False)
+    same(len(report_of(case.program, path)[1]), 2)
+    same("times of whole microseconds" in case.printed(path), True)
+
+
+def rpd_tracing_is_read_behind_damage(case: Case) -> None:
+    """Quotes in the name of a kernel are not escaped, and files are cut."""
+    database, path = case.folder / "a.rpd", case.folder / "a.json"
+    write_rpd(database, [launches(5, [100]), launches(6, [200])])
+    write_tracing(path, database)
+    text = path.read_text()
+    path.write_text(text.replace('"name": "gemm"', '"name": "ge"mm"', 1))
+    same("byte 211: damaged" in case.printed(path), True)
+    path.write_text(text[: text.rindex("hipLaunchKernel")])
+    same(sum(ns for _, ns in case.kernels(path).values()), 300)
+    same("cut" in case.printed(path), True)

@@ -65,34 +65,6 @@ static void rpd_ops_open(struct sqlite_rows *rows, const struct rpd_reading *rea
     rpd_rows_open(rows, reading->database, &query);
 }
 
-/* ---- what an op is -------------------------------------------------------------------------- */
-
-/* RPD records through CUPTI where there is one: "cudaLaunchKernel", "cuLaunchKernel". */
-static bool rpd_is_of_cuda(const char *call)
-{
-    return has_prefix(call, "cu");
-}
-
-/* By the type, else by the kind that the call gave: hipMemcpyKind, which is cudaMemcpyKind; but
- * HIP's own profiler counts kinds of its own, rectangles and images apart. */
-static const char *rpd_way_of(const char *type, const char *call, int64_t kind)
-{
-    static const char *const types[][2] = {
-        {"HostToDevice", "HOST_TO_DEVICE"},
-        {"DeviceToHost", "DEVICE_TO_HOST"},
-        {"DeviceToDevice", "DEVICE_TO_DEVICE"},
-    };
-    const bool has_own_kinds = strcmp(type, "Memcpy") == 0 && !rpd_is_of_cuda(call);
-    const int64_t way = has_own_kinds ? (kind + 2) / 3 : kind;
-
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strstr(type, types[i][0]) || strstr(type, types[i][1]))
-            return types[i][1];
-    if (strstr(type, "HOST_TO_HOST"))
-        return "HOST_TO_HOST";
-    return way >= 1 && way <= 3 ? types[way - 1][1] : "?";
-}
-
 /* ---- where it ran --------------------------------------------------------------------------- */
 
 /* "0x5602c48aa700"; -1: none. */

@@ -76,6 +76,28 @@ void rpd_find_parts(struct rpd_parts *parts, struct sqlite_input *database, uint
 
 bool rpd_is_part(const struct rpd_parts *parts, int64_t pid);
 
+/* Unless its process is there. */
+void rpd_parts_add(struct rpd_parts *parts, const struct rpd_part *part);
+void rpd_parts_sort(struct rpd_parts *parts);
+
+/* ---- what words mean ---- */
+
+/* What an op of this type is. */
+enum rocprof_content rpd_content_of(const char *type);
+
+/* What a call of this domain ("": not told) and name is. */
+enum rocprof_content rpd_content_of_call(const char *domain, const char *name);
+
+bool rpd_is_of_cuda(const char *call);
+
+/* "HOST_TO_DEVICE": the way of a copy of this type, that a call of this name with this kind made.
+ */
+const char *rpd_way_of(const char *type, const char *call, int64_t kind);
+
+/* The record has a name (rocprof_take_name). */
+void rpd_add_call(struct rocprof_run *run, enum rocprof_content content,
+                  const struct rocprof_record *record);
+
 /* ---- one process on its way into a trace ---- */
 
 /* What grids of launches count: the file does not say it, and its recorders differ. */
@@ -104,9 +126,6 @@ const char *rpd_text_table(struct sqlite_input *database);
 
 /* "hipLaunchKernel" of its string's id; "": none. */
 const char *rpd_string_text(const struct rpd_reading *reading, int64_t id);
-
-/* What an op of this type is. */
-enum rocprof_content rpd_content_of(const char *type);
 
 /* Kernels, copies and memsets. */
 void rpd_read_ops(struct rpd_reading *reading);

@@ -125,24 +125,6 @@ const char *rpd_string_text(const struct rpd_reading *reading, int64_t id)
     return string_pool_text(&reading->run.builder.strings, rocprof_string(&reading->strings, id));
 }
 
-/* Each recorder behind RPD has words of its own: roctracer, rocprofiler-sdk, HIP, CUPTI. */
-enum rocprof_content rpd_content_of(const char *type)
-{
-    static const struct {
-        const char *word;
-        enum rocprof_content content;
-    } words[] = {
-        {"Fill", ROCPROF_FILLS},     {"Memset", ROCPROF_FILLS},  {"FILL", ROCPROF_FILLS},
-        {"Copy", ROCPROF_COPIES},    {"COPY", ROCPROF_COPIES},   {"Memcpy", ROCPROF_COPIES},
-        {"Barrier", ROCPROF_UNUSED}, {"Marker", ROCPROF_UNUSED},
-    };
-
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(type, words[i].word))
-            return words[i].content;
-    return ROCPROF_KERNELS;
-}
-
 /* ---- sets of ids ---------------------------------------------------------------------------- */
 
 /* A map of all ids would take as much memory as the events themselves. */
@@ -176,15 +158,6 @@ void rpd_ids_clear(struct rpd_ids *ids)
 
 /* ---- processes ------------------------------------------------------------------------------ */
 
-/* There are few, since each is a pass over the file. */
-bool rpd_is_part(const struct rpd_parts *parts, int64_t pid)
-{
-    for (uint32_t i = 0; i < parts->count; i++)
-        if (parts->parts[i].pid == pid)
-            return true;
-    return false;
-}
-
 /* The device of the first kernel of a process, for the order of ranks. Copies may be said to be of
  * a device that is not theirs (rpd_take_copy). */
 static int64_t rpd_device_of(struct sqlite_input *database, int64_t pid)
@@ -214,23 +187,6 @@ static int64_t rpd_device_of(struct sqlite_input *database, int64_t pid)
     return found;
 }
 
-/* By device, then pid; one process alone needs no place. */
-static void rpd_sort_parts(struct rpd_parts *parts, struct sqlite_input *database)
-{
-    for (uint32_t i = 0; i < parts->count; i++) {
-        struct rpd_part part = parts->parts[i];
-        uint32_t at = i;
-
-        part.device = rpd_device_of(database, part.pid);
-        for (; at > 0 && (parts->parts[at - 1].device > part.device ||
-                          (parts->parts[at - 1].device == part.device &&
-                           parts->parts[at - 1].pid > part.pid));
-             at--)
-            parts->parts[at] = parts->parts[at - 1];
-        parts->parts[at] = part;
-    }
-}
-
 /* Ops have no process of their own: it is that of the call which made them. */
 void rpd_find_parts(struct rpd_parts *parts, struct sqlite_input *database, uint32_t most)
 {
@@ -247,16 +203,16 @@ void rpd_find_parts(struct rpd_parts *parts, struct sqlite_input *database, uint
     *parts = (struct rpd_parts){.count = 0};
     rpd_rows_open(&rows, database, &query);
     while (parts->count < most && !parts->are_too_many && sqlite_rows_next(&rows)) {
-        const int64_t pid = sqlite_integer(&rows, 0, -1);
+        const struct rpd_part part = {.pid = sqlite_integer(&rows, 0, -1)};
 
-        if (pid < 0 || pid == last || rpd_is_part(parts, pid))
-            continue;
-        last = pid;
-        parts->are_too_many = parts->count == READER_PARTS_MAX;
-        if (!parts->are_too_many)
-            parts->parts[parts->count++].pid = pid;
+        if (part.pid >= 0 && part.pid != last)
+            rpd_parts_add(parts, &part);
+        last = part.pid;
     }
     sqlite_rows_clear(&rows);
-    if (most > 1 && parts->count > 1)
-        rpd_sort_parts(parts, database);
+    if (most == 1 || parts->count <= 1)
+        return;
+    for (uint32_t i = 0; i < parts->count; i++)
+        parts->parts[i].device = rpd_device_of(database, parts->parts[i].pid);
+    rpd_parts_sort(parts);
 }

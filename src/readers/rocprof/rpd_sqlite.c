@@ -4,7 +4,6 @@
 #include "base/text/prefix.h"
 #include "readers/rocprof/rpd_reading.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -42,39 +41,6 @@ static const struct rpd_source call_sources[] = {
     {"ext_autogradapi", "G", "api_ptr_id", "id", operator_columns, 0, false},
 };
 enum { CALL_SOURCE_COUNT = sizeof call_sources / sizeof *call_sources };
-
-/* The tracer writes down its own work as calls; before schema 3 its names are all that tells. */
-static bool rpd_is_overhead(const char *domain, const char *name)
-{
-    static const char *const names[] = {"rpdflush", "hcc_activity_callback", "BLOCKING", NULL};
-
-    if (strcmp(domain, "rpd_tracer") == 0 || strstr(name, "::writeRows") ||
-        strstr(name, "::buffer_callback"))
-        return true;
-    for (const char *const *one = names; *one; one++)
-        if (strcmp(name, *one) == 0)
-            return true;
-    return false;
-}
-
-/* Domains are free: HIP's and CUDA's are calls, all others are ranges that a program or library
- * names. Before schema 3 there were none. */
-static enum rocprof_content rpd_content_of_call(const char *domain, const char *name)
-{
-    static const char *const calls[] = {"hip", "cuda", "hsa_", "nccl", "__hip", NULL};
-
-    if (strcmp(name, "UserMarker") == 0)
-        return ROCPROF_MARKERS;
-    if (rpd_is_overhead(domain, name))
-        return ROCPROF_OVERHEAD;
-    if (strcmp(domain, "hip") == 0 || strcmp(domain, "cuda") == 0)
-        return ROCPROF_CALLS;
-    for (const char *const *start = calls; *start; start++)
-        if (has_prefix(name, *start))
-            return ROCPROF_CALLS;
-    return name[0] == 'c' && name[1] == 'u' && isupper((unsigned char)name[2]) ? ROCPROF_CALLS
-                                                                               : ROCPROF_MARKERS;
-}
 
 /* What emit_nvtx wrote before 'python -m rocpd.autograd' took it apart. */
 static uint32_t rpd_autograd_text(struct rpd_reading *reading, const struct sqlite_rows *rows)
@@ -130,17 +96,12 @@ static uint32_t rpd_range_text(struct rpd_reading *reading, const struct sqlite_
  * is found again at the end. */
 static void rpd_read_call(struct rpd_reading *reading, const struct sqlite_rows *rows)
 {
-    static const char *const categories[] = {[ROCPROF_CALLS] = "calls",
-                                             [ROCPROF_OVERHEAD] = "rpd_tracer",
-                                             [ROCPROF_MARKERS] = "UserMarker"};
     const uint32_t string = rocprof_string(&reading->strings, sqlite_integer(rows, CALL_NAME, -1));
     const char *name = string_pool_text(&reading->run.builder.strings, string);
     const char *domain = rpd_string_text(reading, sqlite_integer(rows, CALL_DOMAIN, -1));
     const enum rocprof_content content = rpd_content_of_call(domain, name);
     struct rocprof_record record = {.has = 0};
 
-    if (content == ROCPROF_CALLS && has_prefix(name, "cu"))
-        reading->run.builder.facts.is_rocm = 0;
     rocprof_take(&record, rows, CALL_THREAD, ROCPROF_THREAD);
     rocprof_take(&record, rows, CALL_START, ROCPROF_START);
     rocprof_take(&record, rows, CALL_END, ROCPROF_END);
@@ -149,8 +110,7 @@ static void rpd_read_call(struct rpd_reading *reading, const struct sqlite_rows 
         rocprof_run_name_marker(&reading->run, sqlite_integer(rows, CALL_ID, -1),
                                 rpd_range_text(reading, rows, name));
     rocprof_take_name(&reading->run, &record, string);
-    rocprof_run_set_category(&reading->run, categories[content]);
-    rocprof_run_add(&reading->run, content, &record);
+    rpd_add_call(&reading->run, content, &record);
 }
 
 /* Calls of processes without device work (launchers of workers) are told with the first. */

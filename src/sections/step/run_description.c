@@ -511,7 +511,7 @@ static struct value unnamed_device(const struct trace *trace, const struct devic
         return value_not_known("the plane of the device does not name it");
     if (has_prefix(trace->read.format, "rocprofv3"))
         return value_not_known("needs the list of agents in the recording");
-    if (strcmp(trace->read.format, "rpd") == 0)
+    if (has_prefix(trace->read.format, "rpd"))
         return value_not_known("RPD does not record it: name it with --device");
     if (trace->facts.platform == PLATFORM_NPU)
         return value_not_known("trace_view.json does not name it: --device does");
