@@ -416,7 +416,7 @@ static void rpd_json_find_parts(struct rpd_json *json)
  */
 static void rpd_json_read_all(struct rpd_json *json, struct input_stream *input)
 {
-    rocprof_run_init(&json->run);
+    rocprof_run_init(&json->run, false);
     json->run.agents_are_devices = true;
     json_window_init(&json->window, input, 0);
     rpd_json_read_events(json);
