@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Says which steps the trace has, where it has none of those asked for. Looks for the steps once
  * more, without the range: the first thing that somebody with a wrong range needs is the numbers
@@ -75,6 +76,20 @@ static bool has_device(const struct trace *trace, int32_t number, struct error *
     list_devices_at_work(list, sizeof list, trace);
     return error_set(error, ERROR_NO_DATA, "no work of device %d in '%s': devices that worked: %s",
                      number, trace_text(trace, trace->path), list);
+}
+
+/* False of a trace of torch.autograd.profiler with device work: what it calls kernels are times
+ * between two events around an operator, and so are the operators within it. */
+static bool has_kernels_of_its_own(const struct trace *trace, struct error *error)
+{
+    for (uint32_t i = 0; i < trace->read.category_count; i++)
+        if (strncmp(trace_text(trace, trace->read.categories[i].category), "cpu_to_", 7) == 0)
+            return error_set(error, ERROR_NO_DATA,
+                             "'%s' is of torch.autograd.profiler, which tells no kernels: it times "
+                             "a device by events around each operator; record with "
+                             "torch.profiler.profile and its export_chrome_trace",
+                             trace_text(trace, trace->path));
+    return true;
 }
 
 /* False where not one event is of a kind that a profiler of training records: any program may
@@ -158,7 +173,8 @@ bool analyze_rank(struct analyzed_rank *analyzed, const struct trace *trace,
     struct peak_settings peaks;
 
     analyzed->trace = trace;
-    if (!is_of_training(trace, error) || !has_device(trace, plan->ledger.device, error))
+    if (!has_kernels_of_its_own(trace, error) || !is_of_training(trace, error) ||
+        !has_device(trace, plan->ledger.device, error))
         return false;
     find_description(analyzed, plan->architecture);
     if (!attribute_side_by_side(analyzed, plan, error))

@@ -53,4 +53,9 @@ static inline size_t nsys_api_name_length(const char *name)
     return length >= 6 && name[length - 6] == '_' && name[length - 5] == 'v' ? length - 6 : length;
 }
 
+/* Columns of a kernel: how it was launched, in this order. */
+#define NSYS_LAUNCH_COLUMNS                                                        \
+    "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "registersPerThread", \
+        "staticSharedMemory", "dynamicSharedMemory"
+
 #endif

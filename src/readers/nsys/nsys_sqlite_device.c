@@ -1,5 +1,6 @@
 /* What an Nsight Systems database holds of a device's streams. */
 #include "readers/nsys/nsys_database.h"
+#include "readers/nsys/nsys_ids.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -139,20 +140,8 @@ static uint32_t nsys_sqlite_device_kernel_name(struct nsys_reading *reading,
  * versions. */
 static void nsys_sqlite_device_read_kernels(struct nsys_reading *reading)
 {
-    static const char *const columns[] = {DEVICE_COLUMNS,
-                                          "demangledName",
-                                          "shortName",
-                                          "gridX",
-                                          "gridY",
-                                          "gridZ",
-                                          "blockX",
-                                          "blockY",
-                                          "blockZ",
-                                          "registersPerThread",
-                                          "staticSharedMemory",
-                                          "dynamicSharedMemory",
-                                          "mangledName",
-                                          NULL};
+    static const char *const columns[] = {DEVICE_COLUMNS,      "demangledName", "shortName",
+                                          NSYS_LAUNCH_COLUMNS, "mangledName",   NULL};
     struct sqlite_rows rows = {0};
     struct nsys_row_time time;
 

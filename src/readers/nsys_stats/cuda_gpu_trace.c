@@ -103,18 +103,8 @@ static void cuda_gpu_trace_add_bytes(struct stats_cell *row, const struct sqlite
 /* Shared memory is shown in MB and null stays an empty cell, as nsys writes both. */
 static void cuda_gpu_trace_add_kernels(struct work *work, enum kernel_name_form form)
 {
-    const char *const columns[] = {WORK_COLUMNS,
-                                   "gridX",
-                                   "gridY",
-                                   "gridZ",
-                                   "blockX",
-                                   "blockY",
-                                   "blockZ",
-                                   "registersPerThread",
-                                   "staticSharedMemory",
-                                   "dynamicSharedMemory",
-                                   kernel_name_column(work->database, form),
-                                   NULL};
+    const char *const columns[] = {WORK_COLUMNS, NSYS_LAUNCH_COLUMNS,
+                                   kernel_name_column(work->database, form), NULL};
     struct sqlite_rows rows = {0};
 
     sqlite_rows_open(&rows, &work->database->file, "CUPTI_ACTIVITY_KIND_KERNEL", columns);

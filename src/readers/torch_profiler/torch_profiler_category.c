@@ -57,6 +57,22 @@ enum event_kind torch_profiler_category_kind(const char *category, size_t length
     return EVENT_HOST_OTHER;
 }
 
+/* torch.autograd.profiler (of torch 1.7 and before, and since by use_kineto=False) has no
+ * categories: what it records are operators, of a process of this name, and torch's own ranges,
+ * which only their names tell from them. */
+enum event_kind torch_profiler_process_kind(const struct torch_event *event)
+{
+    static const char *const ranges[] = {"Optimizer.", "enumerate(DataLoader)"};
+
+    if (!(event->has & HAS_PID) || !slice_is(&event->pid, "CPU functions"))
+        return EVENT_HOST_OTHER;
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges && event->has & HAS_NAME; i++)
+        if (event->name.length > strlen(ranges[i]) &&
+            memcmp(event->name.text, ranges[i], strlen(ranges[i])) == 0)
+            return EVENT_ANNOTATION;
+    return EVENT_OPERATOR;
+}
+
 /* Only these three name themselves in categories; all others, ROCm's too, use CUDA's words. */
 enum platform torch_profiler_category_platform(const char *category, size_t length)
 {

@@ -277,6 +277,9 @@ static void tell_recorder(struct trace *trace)
         if (strcmp(category, "CANN") == 0 || strcmp(category, "async_npu") == 0)
             writer = "torch_npu.profiler or msprof (Ascend)";
     }
+    for (uint32_t i = 0; i < trace->track_count; i++)
+        if (strcmp(trace_text(trace, trace->tracks[i].process), "CPU functions") == 0)
+            writer = "torch.autograd.profiler";
     (void)snprintf(read->recorder, sizeof read->recorder, "%s, %s%.40s", writer,
                    *version ? "torch " : "version not told", version);
 }

@@ -25,6 +25,9 @@
  * does not matter. */
 enum event_kind torch_profiler_category_kind(const char *category, size_t length);
 
+/* The kind of an event without a category. */
+enum event_kind torch_profiler_process_kind(const struct torch_event *event);
+
 /* Whose software writes this `cat`; PLATFORM_CUDA where others do, too. */
 enum platform torch_profiler_category_platform(const char *category, size_t length);
 

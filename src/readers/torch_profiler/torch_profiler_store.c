@@ -187,20 +187,20 @@ static struct category_memo look_up_category(struct torch_store *store,
                                              const struct torch_event *event)
 {
     struct category_memo memo = {.kind = EVENT_HOST_OTHER, .is_used = true};
+    const struct json_slice *category = &event->category;
 
-    memo.string = field_string(store, event, HAS_CATEGORY, &event->category);
-    if (event->has & HAS_CATEGORY) {
-        enum platform platform =
-            torch_profiler_category_platform(event->category.text, event->category.length);
-
-        memo.kind =
-            (uint8_t)torch_profiler_category_kind(event->category.text, event->category.length);
-        if (platform != PLATFORM_CUDA)
-            store->builder->facts.platform = (uint8_t)platform;
+    memo.string = field_string(store, event, HAS_CATEGORY, category);
+    if (!(event->has & HAS_CATEGORY)) {
+        memo.kind = (uint8_t)torch_profiler_process_kind(event);
+        return memo;
     }
-    memo.is_flow = event->has & HAS_CATEGORY && slice_is(&event->category, "async_npu");
-    memo.is_launch_flow = event->has & HAS_CATEGORY && slice_is(&event->category, "HostToDevice");
-    memo.is_ours = event->has & HAS_CATEGORY && slice_is(&event->category, OWN_CATEGORY);
+    memo.kind = (uint8_t)torch_profiler_category_kind(category->text, category->length);
+    if (torch_profiler_category_platform(category->text, category->length) != PLATFORM_CUDA)
+        store->builder->facts.platform =
+            (uint8_t)torch_profiler_category_platform(category->text, category->length);
+    memo.is_flow = slice_is(category, "async_npu");
+    memo.is_launch_flow = slice_is(category, "HostToDevice");
+    memo.is_ours = slice_is(category, OWN_CATEGORY);
     return memo;
 }
 
@@ -585,7 +585,7 @@ static void store_timed(struct torch_store *store, const struct torch_event *tex
     } else if (text->duration_ns > longest_duration_ns ||
                __builtin_add_overflow(text->start_ns, text->duration_ns, &end_ns)) {
         builder->read.overflowing_durations++;
-    } else if (!(text->has & HAS_CATEGORY)) {
+    } else if (!(text->has & HAS_CATEGORY) && category->kind == EVENT_HOST_OTHER) {
         store_row(store, text);
         return;
     } else {
