@@ -19,6 +19,7 @@ POWERCAP = Path("/sys/class/powercap")
 PACKAGE = "package"  # of the domains, those that hold a whole processor; others are parts of one
 MILLI, MICRO = 1e-3, 1e-6
 CLOCK_OF_MULTIPROCESSORS = 1  # NVML_CLOCK_SM
+LOOK_AT_STEP_NS = 900_000_000  # between two looks at recorded steps
 LOOK_NS = 5_000_000_000  # between two looks at the energy of a whole run
 
 
@@ -126,9 +127,12 @@ class StepEnergy:
         self.meter.since_last()
         self.at = time.monotonic_ns()
 
-    def take(self) -> dict[str, int | None]:
-        """Since the look before."""
+    def take(self, is_last: bool) -> dict[str, int | None]:
+        """Since the look before; nothing where that was just now: a look at NVML takes milliseconds, and its counter is read anew some
+        ten times a second. The next look counts it, too."""
         assert self.meter is not None
+        if not is_last and time.monotonic_ns() - self.at < LOOK_AT_STEP_NS:
+            return {"time_ns": 0, **{f"{name}_uj": 0 for name in self.meter.sources}}
         drawn, before = self.meter.since_last(), self.at
         self.at = time.monotonic_ns()
         found: dict[str, int | None] = {"time_ns": self.at - before}

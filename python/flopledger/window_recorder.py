@@ -139,9 +139,10 @@ class WindowRecorder:
             used = self.processor.take()
             session.end_step()
             self.models.end_step()
-            told = {"processor": used, "energy": self.energy.take()}
+            is_last = self.window is None or self.step >= self.window[1]
+            told = {"processor": used, "energy": self.energy.take(is_last)}
             self.steps.append({"step": self.step, **self.models.batch.take(), **told})
-            if self.window is None or self.step >= self.window[1]:
+            if is_last:
                 self.end_window()
             else:
                 session.begin_step(self.step + 1)

@@ -317,6 +317,28 @@ class Energy(unittest.TestCase):
         library.fails = 3  # not supported
         self.assertIsNone(nvml.since_last())
 
+    def test_short_steps_are_counted_together(self) -> None:
+        """A look at NVML takes milliseconds: of a hundred short steps there are two, and nothing is lost."""
+
+        class Meter:
+            sources, looks = {"gpu": None}, 0
+
+            def since_last(self) -> dict[str, float]:
+                self.looks += 1
+                return {"gpu": 3.0}
+
+        meter: Any = Meter()
+        steps = energy.StepEnergy()
+        steps.meter = meter
+        steps.begin()
+        began = steps.at
+        told = [steps.take(step == 99) for step in range(100)]
+        self.assertEqual(meter.looks, 2)
+        self.assertEqual(sum(step["gpu_uj"] or 0 for step in told), 3_000_000)
+        self.assertEqual(sum(step["time_ns"] or 0 for step in told), steps.at - began)
+        steps.at -= 2 * energy.LOOK_AT_STEP_NS
+        self.assertGreater(steps.take(False)["time_ns"] or 0, energy.LOOK_AT_STEP_NS)
+
     def test_numbers(self) -> None:
         found = energy.numbers_of_energy({"gpu": 600.0}, 4, 1200)
         self.assertEqual(found["flopledger/gpu_joules_per_step"], 150)

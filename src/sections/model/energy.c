@@ -1,4 +1,5 @@
 /* What energy do the steps take, and each token? */
+#include "ledger/step_finder.h"
 #include "output/results/metrics.h"
 #include "sections/analysis.h"
 #include "sections/model/trained_batch.h"
@@ -99,12 +100,18 @@ static void energy_add_source(struct results *results, struct section *section,
                           NULL);
 }
 
+/* A look counts what was drawn since the one before, also in steps that are not in the ledger. */
+static bool has_other_steps(const struct drawn_energy *drawn, const struct ledger *ledger)
+{
+    return drawn->time_ns > 2 * (ledger_total_ns(ledger) + ledger->between_steps_ns);
+}
+
 /* Counters of energy move some ten times a second: below a second of steps their grain is
  * larger than what is measured. */
 static struct section *measure_energy(struct results *results, const struct analysis_input *input)
 {
     struct drawn_energy drawn = energy_drawn(input);
-    bool is_short = drawn.time_ns < energy_least_ns;
+    bool is_short = drawn.time_ns < energy_least_ns || has_other_steps(&drawn, input->ledger);
     struct section *section;
 
     if (!drawn.is_asked)
