@@ -133,6 +133,8 @@ static const struct other_form other_forms[] = {
     {"perfetto_trace.json", ".xplane.pb", "perfetto_trace", ""},
     {"_results.json", "_results.db", NULL, NULL},
     {"_results.pftrace", "_results.db", NULL, NULL},
+    {".json", ".rpd", NULL, NULL},
+    {".trace.json", ".rpd", NULL, NULL},
     {".pftrace", ".json", NULL, NULL},
     {".pftrace", ".pt.trace.json", NULL, NULL},
     {".perfetto-trace", ".json", NULL, NULL},

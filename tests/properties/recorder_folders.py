@@ -36,6 +36,7 @@ from recorder_formats import run, sections_of, timed_json  # noqa: E402
 from rocpd_database import write_rocpd  # noqa: E402
 from rocprof_json import write_json  # noqa: E402
 from rocprof_process import ROCPROF_STYLE, process_of  # noqa: E402
+from rpd_database import write_rpd, write_tracing  # noqa: E402
 from trace_styles import STYLES  # noqa: E402
 from write_trace import write_trace  # noqa: E402
 from xplane_file import gpu_space, write_space  # noqa: E402
@@ -79,6 +80,13 @@ class Recording:
         write = write_rocpd if path.suffix == ".db" else write_json
         write(path, [process_of(made, PID, HANDLE)])
 
+    def rpd(self, path: Path) -> None:
+        made = make_trace(self.seed, Plan(2, 4, True), ROCPROF_STYLE)
+        database = path if path.suffix == ".rpd" else path.parent.parent / "as.rpd"
+        write_rpd(database, [process_of(made, PID, HANDLE)])
+        if database != path:
+            write_tracing(path, database)
+
     def xplane(self, path: Path) -> None:
         write_space(path, gpu_space(self.rng(), 1).planes)
 
@@ -100,6 +108,7 @@ JOBS: list[tuple[str, Writer]] = [
     ("run/rank{0}_results.db", Recording.rocprof),
     ("run/rank{0}_results.json", Recording.rocprof),
     ("run/node{0}/4321_results.db", Recording.rocprof),
+    ("run/rank{0}.rpd", Recording.rpd),
     ("run/plugins/profile/2025_01_02_03_04_05/host{0}.xplane.pb", Recording.xplane),
 ]
 # One run in several forms: the first is read.
@@ -108,6 +117,7 @@ FORMS: list[list[tuple[str, Writer]]] = [
     [("run/a.json.gz", Recording.torch), ("run/a.perfetto-trace", Recording.perfetto)],
     [("run/a.json", Recording.torch), ("run/a.json.gz", Recording.torch)],
     [("run/a_results.db", Recording.rocprof), ("run/a_results.json", Recording.rocprof)],
+    [("run/trace.rpd", Recording.rpd), ("run/trace.json", Recording.rpd)],
     [("run/msprof_20240102.db", Recording.ascend), ("run/msprof_20240101.json", Recording.ascend)],
     [
         ("run/plugins/profile/2025_01_02_03_04_05/h.xplane.pb", Recording.xplane),
