@@ -36,7 +36,7 @@ CAUSES = {
     "optimizer": (Fault(optimizer=5), "the optimizer's kernels are slower"),
     "exposed_communication": (Fault(communication=12, late=40_000_000), r"\d+ % of it is hidden"),
     "data": (Fault(data=80_000_000), "a plan has its data ready"),
-    "host": (Fault(waiting=80_000_000), "mostly 'host synchronization', 80 ms"),
+    "host": (Fault(waiting=80_000_000), "mostly 'host synchronization', 80.0 ms"),
     "launch": (Fault(launch=4_000_000), "the host: mostly '(nothing recorded|launch bound)'"),
 }
 

@@ -190,6 +190,12 @@ static bool run_is_other_as_a_whole(const struct planned_step *plan, const struc
            fabs(matrix / other - 1.0) < ALIKE;
 }
 
+/* In the unit that fits, without its sign: words say which way. */
+static const char *against_time(struct results *results, double ns)
+{
+    return results_text(results, format_short_time(llround(fabs(ns))).text);
+}
+
 /* Of a plan from a recording: the same tokens are the same work, so that its time is the kernels'.
  */
 static const char *why_of_work(struct results *results, const struct planned_step *plan,
@@ -208,10 +214,10 @@ static const char *why_of_work(struct results *results, const struct planned_ste
                               tokens > 0.0 ? ", for as many tokens" : "");
     if (fabs(waited_ns) > TOLD_SHARE * run->step_ns && (waited_ns > 0.0) == is_more)
         return results_format(results,
-                              "a step waits %.3g ms for a core, %.3g ms %s than when it was "
-                              "recorded: the machine is shared",
-                              run->waited_ns / 1e6, fabs(waited_ns) / 1e6,
-                              waited_ns > 0.0 ? "more" : "less");
+                              "a step waits %s for a core, %s %s than when it was recorded: the "
+                              "machine is shared",
+                              against_time(results, run->waited_ns),
+                              against_time(results, waited_ns), waited_ns > 0.0 ? "more" : "less");
     if ((tokens > 0.0 || flops > 0.0) && run_is_other_as_a_whole(plan, run))
         return results_format(results, "all operators alike: the device or the machine is %s",
                               is_more ? "slower than when it was recorded"
@@ -276,9 +282,9 @@ static const char *why_of_part(struct results *results, const struct planned_ste
     case PLANNED_REST:
         if (run->worst_ns[part] <= 0.0)
             return "none was recorded";
-        return results_format(results, "the host: mostly '%s', %.3g ms of it",
+        return results_format(results, "the host: mostly '%s', %s of it",
                               account_descriptions[run->worst[part]].title,
-                              run->worst_ns[part] / 1e6);
+                              against_time(results, run->worst_ns[part]));
     case PLANNED_PART_COUNT:
         break;
     }
@@ -351,8 +357,8 @@ static void against_explain(struct results *results, struct section *section,
         return;
     section_add_finding(
         results, section,
-        (struct finding){.what = results_format(results, "%s: %.3g ms %s than planned",
-                                                planned_titles[part], fabs(more) / 1e6,
+        (struct finding){.what = results_format(results, "%s: %s %s than planned",
+                                                planned_titles[part], against_time(results, more),
                                                 more > 0.0 ? "more" : "less"),
                          .evidence = why_of_part(results, plan, run, part),
                          .cost_ns = -1});
@@ -374,11 +380,10 @@ static const char *against_headline(struct results *results, const struct planne
     return results_format(
         results,
         "A step takes %s instead of the planned %s (%s%s). Most of it is in %s (%s%s): %s.",
-        results_text(results, format_short_time(llround(run->step_ns)).text),
-        results_text(results, format_short_time(llround(plan->step_ns)).text),
+        against_time(results, run->step_ns), against_time(results, plan->step_ns),
         more > 0.0 ? "+" : "", results_text(results, format_fraction(more / plan->step_ns).text),
         planned_titles[most], more > 0.0 ? "+" : "-",
-        format_short_time(llround(fabs(run->ns[most] - plan->parts[most]))).text,
+        against_time(results, run->ns[most] - plan->parts[most]),
         why_of_part(results, plan, run, (enum planned_part)most));
 }
 
@@ -406,8 +411,11 @@ void describe_plan_against_run(struct results *results, struct rank_results *ran
     section_add_number(results, section,
                        (struct number){"measured_by_planned", "measured by planned",
                                        value_number(run.step_ns / plan->step_ns), NULL});
+    /* Names of folders have a 0 where there is no pipeline, too: nobody asked for that. */
     if (stage >= 0)
-        section_add_value(results, section, "stage", "stage of the pipeline, from 0",
+        section_add_value(results, section, "stage",
+                          stage > 0 || plan->stages > 1 ? "stage of the pipeline, from 0"
+                                                        : TITLE_FOR_PROGRAMS,
                           value_count(stage));
     against_warn(results, section, input, plan, &run);
     table = section_add_table(results, section, "accounts", "Account by account",
