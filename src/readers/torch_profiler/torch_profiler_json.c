@@ -277,9 +277,12 @@ static void tell_recorder(struct trace *trace)
         if (strcmp(category, "CANN") == 0 || strcmp(category, "async_npu") == 0)
             writer = "torch_npu.profiler or msprof (Ascend)";
     }
-    for (uint32_t i = 0; i < trace->track_count; i++)
+    for (uint32_t i = 0; i < trace->track_count; i++) {
         if (strcmp(trace_text(trace, trace->tracks[i].process), "CPU functions") == 0)
             writer = "torch.autograd.profiler";
+        if (trace->tracks[i].is_device && trace->tracks[i].process == 0)
+            writer = "Proton of Triton (data=\"trace\")"; /* nobody else leaves the process out */
+    }
     (void)snprintf(read->recorder, sizeof read->recorder, "%s, %s%.40s", writer,
                    *version ? "torch " : "version not told", version);
 }

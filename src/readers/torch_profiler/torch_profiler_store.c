@@ -251,7 +251,7 @@ static int64_t torch_profiler_store_number_in(const struct json_slice *slice)
 }
 
 /* Where a device's event tells no "device" or "stream", pid and tid are these numbers: so
- * torch.profiler writes them. */
+ * torch.profiler writes them. Proton's traces have one device, and no pid for it. */
 static uint32_t look_up_track(struct torch_store *store, const struct torch_event *event,
                               const struct track_memo *memo)
 {
@@ -263,8 +263,10 @@ static uint32_t look_up_track(struct torch_store *store, const struct torch_even
         .stream = memo->stream,
     };
 
-    if (key.is_device && key.device == -1 && event->has & HAS_PID)
-        key.device = torch_profiler_store_small(torch_profiler_store_number_in(&event->pid));
+    if (key.is_device && key.device == -1)
+        key.device = event->has & HAS_PID
+                         ? torch_profiler_store_small(torch_profiler_store_number_in(&event->pid))
+                         : 0;
     if (key.is_device && key.stream == -1 && event->has & HAS_TID)
         key.stream = torch_profiler_store_number_in(&event->tid);
     return trace_builder_track(store->builder, &key);
