@@ -203,7 +203,7 @@ static struct architecture llama_with(const char *text)
 {
     SCOPED(arena) arena = {0};
     char whole[512];
-    struct architecture architecture;
+    struct architecture architecture = {0};
     struct error error = {0};
     const struct json_node *root;
 
