@@ -134,8 +134,7 @@ class WindowRecorder:
         self.plan_next_work()
 
     def work_between_steps(self) -> None:
-        session = self.session
-        if session is not None and session.is_started:
+        if (session := self.session) is not None and session.is_started:
             used = self.processor.take()
             session.end_step()
             self.models.end_step()
