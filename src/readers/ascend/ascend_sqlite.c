@@ -264,14 +264,15 @@ static void ascend_read_infos(struct ascend_reading *reading)
     sqlite_rows_clear(&rows);
 }
 
-/* Rows of one id are a list through an array, newest first: no allocation per row. */
+/* Rows of one id are a list through an array, newest first: no allocation per row. They lead to the
+ * operators of tasks, for which sums do not ask. */
 static void ascend_read_links(struct ascend_reading *reading)
 {
     static const char *const columns[] = {"id", "connectionId", NULL};
     struct sqlite_rows rows;
 
     sqlite_rows_open(&rows, reading->database, "CONNECTION_IDS", columns);
-    while (sqlite_rows_next(&rows)) {
+    while (!reading->builder.sums_events && sqlite_rows_next(&rows)) {
         uint64_t id = (uint64_t)sqlite_integer(&rows, 0, -1);
         uint32_t before = hash_map_find(&reading->links, id);
 
@@ -354,10 +355,11 @@ static void ascend_read_operators(struct ascend_reading *reading)
     static const char *const columns[] = {
         "startNs",      "endNs",       "globalTid",   "name",        "type", "sequenceNumber",
         "connectionId", "inputShapes", "inputDtypes", "callchainId", NULL};
+    static const char *const summed[] = {"startNs", "endNs", "globalTid", "name", "type", NULL};
     struct sqlite_rows rows;
     struct found_event event;
 
-    ascend_rows_of(&rows, reading, "PYTORCH_API", columns);
+    ascend_rows_of(&rows, reading, "PYTORCH_API", reading->builder.sums_events ? summed : columns);
     while (sqlite_rows_next(&rows)) {
         const char *name = ascend_string_text(reading, &rows, API_NAME);
         bool is_step = has_prefix(name, "ProfilerStep#");
@@ -370,7 +372,7 @@ static void ascend_read_operators(struct ascend_reading *reading)
         event.track =
             ascend_thread(&reading->words, &reading->builder, ascend_number(&rows, API_THREAD, 0));
         reading->has_steps |= is_step;
-        if (event.kind == EVENT_OPERATOR)
+        if (event.kind == EVENT_OPERATOR && !reading->builder.sums_events)
             ascend_add_operator(reading, &rows, &event);
         trace_builder_add(&reading->builder, &event);
     }
@@ -599,7 +601,8 @@ static bool ascend_check(const struct ascend_reading *reading, struct error *err
     const struct trace_builder *builder = &reading->builder;
     const struct sqlite_input *database = reading->database;
 
-    if (event_store_count(&builder->device) > 0 || event_store_count(&builder->host) > 0)
+    if (event_store_count(&builder->device) > 0 || event_store_count(&builder->host) > 0 ||
+        builder->sums.track_room > 0)
         return true;
     if (database->missing_bytes > 0 || database->damage[0])
         return error_set(error, ERROR_INPUT,
@@ -660,6 +663,7 @@ static bool ascend_read(struct trace *trace, struct input_stream *input,
     if (!sqlite_input_open(&database, input->name, error))
         return false;
     trace_builder_init(&reading.builder);
+    reading.builder.sums_events = options->skips_details;
     string_pool_add(&reading.builder.strings, "", 0);
     reading.counts_tasks = sqlite_has_table(&database, "TASK_PMU_INFO");
     ascend_read_strings(&reading);
