@@ -46,7 +46,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "lines of .c in src": (153041, 82000),
     "lines of .c and .h in src": (176156, 96000),
     "places that decode a summary of a rank": (1, 1),
-    "lines of the longest class in Python": (251, 250),
+    "lines of the longest class in Python": (250, 250),
     "web: lines > 100 columns": (0, 0),
     "web: files > 400 lines": (0, 0),
     "identifiers of old words in C": (0, 0),

@@ -228,13 +228,13 @@ static inline struct category_memo *category_of(struct torch_store *store,
     return memo;
 }
 
-static int32_t torch_profiler_store_small(int64_t value)
+static int32_t torch_store_small(int64_t value)
 {
     return value > INT32_MAX || value < INT32_MIN ? -1 : (int32_t)value;
 }
 
 /* A number, or the number a text ends with ("stream 7"); -1 where there is none. */
-static int64_t torch_profiler_store_number_in(const struct json_slice *slice)
+static int64_t torch_store_number_in(const struct json_slice *slice)
 {
     struct json_slice end = *slice;
     int64_t value;
@@ -264,11 +264,10 @@ static uint32_t look_up_track(struct torch_store *store, const struct torch_even
     };
 
     if (key.is_device && key.device == -1)
-        key.device = event->has & HAS_PID
-                         ? torch_profiler_store_small(torch_profiler_store_number_in(&event->pid))
-                         : 0;
+        key.device =
+            event->has & HAS_PID ? torch_store_small(torch_store_number_in(&event->pid)) : 0;
     if (key.is_device && key.stream == -1 && event->has & HAS_TID)
-        key.stream = torch_profiler_store_number_in(&event->tid);
+        key.stream = torch_store_number_in(&event->tid);
     return trace_builder_track(store->builder, &key);
 }
 
@@ -285,7 +284,7 @@ static inline uint32_t track_of(struct torch_store *store, const struct torch_ev
     memo.stream = -1;
     if (memo.is_device) {
         if (event_has_arg(event, ARG_DEVICE))
-            memo.device = torch_profiler_store_small(event->numbers[ARG_DEVICE]);
+            memo.device = torch_store_small(event->numbers[ARG_DEVICE]);
         if (event_has_arg(event, ARG_STREAM))
             memo.stream = event->numbers[ARG_STREAM];
     }
@@ -376,9 +375,8 @@ static uint32_t store_detail(struct torch_store *store, const struct torch_event
         if (event_has_arg(event, ARG_BLOCK))
             detail.block[i] = event->triples[ARG_BLOCK - ARG_GRID][i];
     }
-    detail.registers_per_thread = torch_profiler_store_small(number_or(event, ARG_REGISTERS, -1));
-    detail.shared_memory_bytes =
-        torch_profiler_store_small(number_or(event, ARG_SHARED_MEMORY, -1));
+    detail.registers_per_thread = torch_store_small(number_or(event, ARG_REGISTERS, -1));
+    detail.shared_memory_bytes = torch_store_small(number_or(event, ARG_SHARED_MEMORY, -1));
     detail.occupancy_percent = fraction_or_none(event, ARG_OCCUPANCY);
     detail.blocks_per_sm = fraction_or_none(event, ARG_BLOCKS_PER_SM);
     detail.warps_per_sm = fraction_or_none(event, ARG_WARPS_PER_SM);
@@ -389,9 +387,8 @@ static uint32_t store_detail(struct torch_store *store, const struct torch_event
     detail.out_elements = number_or(event, ARG_OUT_ELEMENTS, -1);
     detail.group_size = number_or(event, ARG_GROUP_SIZE, -1);
     detail.sequence = number_or(event, ARG_COLLECTIVE_SEQUENCE, -1);
-    detail.source_rank = torch_profiler_store_small(number_or(event, ARG_SOURCE_RANK, -1));
-    detail.destination_rank =
-        torch_profiler_store_small(number_or(event, ARG_DESTINATION_RANK, -1));
+    detail.source_rank = torch_store_small(number_or(event, ARG_SOURCE_RANK, -1));
+    detail.destination_rank = torch_store_small(number_or(event, ARG_DESTINATION_RANK, -1));
     detail.graph_node =
         number_or(event, ARG_GRAPH_NODE, 0) > 0 ? event->numbers[ARG_GRAPH_NODE] : -1;
     return trace_builder_detail(store->builder, &detail);
