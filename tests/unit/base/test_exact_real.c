@@ -2,6 +2,7 @@
 #include "base/core/exact_real.h"
 
 #include <float.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,11 +40,13 @@ static void the_number_comes_back(void **state)
         assert_true(strtod(exact_real(numbers[i]).text, NULL) == numbers[i]);
 }
 
-/* As printf writes it with the fewest digits that are enough, from 6 on. */
+/* As printf writes it with the fewest digits that are enough, from 6 on; not of whole numbers. */
 static void check_digits(double number)
 {
     char text[64];
 
+    if (trunc(number) == number)
+        return;
     for (int precision = 6; precision <= 17; precision++) {
         (void)snprintf(text, sizeof text, "%.*g", precision, number);
         if (strtod(text, NULL) == number)
@@ -72,6 +75,36 @@ static void digits_are_those_of_printf(void **state)
     assert_string_equal(exact_real(-0.0).text, "-0");
 }
 
+/* Numbers as arithmetic leaves them, of 15 to 17 digits; those beside powers of two, whose
+ * neighbors are not equally far away; and those beside powers of ten. */
+static void digits_of_any_bits_are_those_of_printf(void **state)
+{
+    uint64_t seed = 7;
+
+    for (int i = 0; i < 20000; i++) {
+        int exponent = i % 80 - 20; /* from 2^-20 to 2^59 */
+
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        check_digits(ldexp(1 + (double)(seed >> 12) / 0x1p52, exponent));
+    }
+    for (int exponent = -1074; exponent < 1024; exponent++) {
+        double power = ldexp(1, exponent);
+
+        check_digits(nextafter(power, 0));
+        check_digits(power);
+        check_digits(nextafter(power, INFINITY));
+    }
+    for (int exponent = -20; exponent < 20; exponent++) {
+        double power =
+            strtod((char[]){'1', 'e', exponent < 0 ? '-' : '+', (char)('0' + abs(exponent) / 10),
+                            (char)('0' + abs(exponent) % 10), '\0'},
+                   NULL);
+
+        check_digits(nextafter(power, 0));
+        check_digits(nextafter(power, INFINITY));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -79,6 +112,7 @@ int main(void)
         cmocka_unit_test(counts_are_written_as_integers),
         cmocka_unit_test(the_number_comes_back),
         cmocka_unit_test(digits_are_those_of_printf),
+        cmocka_unit_test(digits_of_any_bits_are_those_of_printf),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
