@@ -288,7 +288,7 @@ def main() -> None:
     if arguments.json:
         arguments.json.write_text(json.dumps(found))
         return
-    print(f"torch {found['torch']}, {found['model']}, one thread; marks in {found['marks']}\n")
+    print(f"torch {found['torch']}, {found['model']}, one thread\n")
     for row in rows_of(found["seconds"]):
         print("  ".join(f"{cell:>13}" if i else f"{cell:<40}" for i, cell in enumerate(row)))
     print(

@@ -234,6 +234,7 @@ GROUPS = [
         "speed",
         "instructions and memory of commands, as the table has them",
         "tests/speed/check_costs.py",
+        "tests/speed/check_marks.py",
         *when_long("tests/speed/check_meta.py"),
     ),
     program("mpi", "processes under mpirun", "tests/mpi/check_mpi.py"),

@@ -225,9 +225,11 @@ static PyObject *enter(PyObject *self, PyObject *const *arguments, Py_ssize_t co
     (void)self;
     if (!name)
         Py_RETURN_NONE;
-    if (call_depth == 0 && !observe(arguments, count))
-        return NULL;
-    name = find_name((uintptr_t)arguments[0]); /* the observer ran Python code */
+    if (call_depth == 0) {
+        if (!observe(arguments, count))
+            return NULL;
+        name = find_name((uintptr_t)arguments[0]); /* the observer ran Python code */
+    }
     token = name ? begin_range(name) : NULL;
     if (!token)
         Py_RETURN_NONE;
