@@ -7,6 +7,7 @@
 ./dev bench --only overhead what recording costs, and nothing else: rewrites that section of the page
 ./dev bench --only record   what the step record costs
 ./dev bench --only snapshots reading a memory snapshot of a million events, beside Python and PyTorch
+./dev bench --only recorders readers of Perfetto, XSpaces, rocprofv3, Ascend and Proton on 100 MB of each
 ./dev bench --only again    the same question again, and a page beside JSON; large, ranks, meta: see the files of that name
 """
 
@@ -30,6 +31,8 @@ from overhead_section import TITLE as OVERHEAD
 from overhead_section import overhead_section
 from ranks_section import TITLE as RANKS
 from ranks_section import ranks_section
+from recorders_section import TITLE as RECORDERS
+from recorders_section import recorders_section
 from snapshot_section import TITLE as SNAPSHOTS
 from snapshot_section import snapshot_section
 from step_record_section import TITLE as RECORD
@@ -112,11 +115,12 @@ SECTIONS = {
     "overhead": (OVERHEAD, overhead_section),
     "record": (RECORD, step_record_section),
     "snapshots": (SNAPSHOTS, snapshot_section),
+    "recorders": (RECORDERS, recorders_section),
     "meta": (META, meta_section),
     "large": (LARGE, large_section),
     "ranks": (RANKS, ranks_section),
 }
-ONLY_FULL = ("meta", "large", "ranks")
+ONLY_FULL = ("recorders", "meta", "large", "ranks")
 
 
 def section_of(name: str, rounds: int) -> str:
