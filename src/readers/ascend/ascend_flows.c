@@ -18,15 +18,20 @@ uint32_t ascend_rows_take_flows(struct ascend_rows *rows, struct trace_builder *
     struct string_pool *strings = &builders[0].strings;
     uint32_t total = 0;
 
-    *flows = NULL;
-    for (unsigned b = 0; b < count; b++) {
+    *flows = count > 0 ? rows[0].flows : NULL; /* whose strings are the right ones */
+    if (count > 0) {
+        total = rows[0].flow_count;
+        rows[0].flows = NULL;
+        rows[0].flow_count = 0;
+    }
+    for (unsigned b = 1; b < count; b++) {
         const struct string_pool *from = &builders[b].strings;
 
         for (uint32_t i = 0; i < rows[b].flow_count; i++) {
             struct ascend_flow flow = rows[b].flows[i];
             uint32_t *const texts[] = {&flow.process, &flow.thread, &flow.id};
 
-            for (size_t t = 0; t < 3 && b > 0; t++)
+            for (size_t t = 0; t < 3; t++)
                 *texts[t] = string_pool_add(strings, string_pool_text(from, *texts[t]),
                                             string_pool_length(from, *texts[t]));
             ARRAY_ADD(*flows, total, flow);

@@ -13,6 +13,88 @@
 
 /* ---- what is kept --------------------------------------------------------------------------- */
 
+/* What many rows have not: a bit tells which of these numbers are there. */
+enum { RARE_NUMBERS = 9, ROW_FLAGS = 3, ROW_BYTES_MAX = 10 * (RARE_NUMBERS + 7) };
+
+static const int64_t rare_nothing[RARE_NUMBERS] = {NO_ID, NO_ID, NO_ID, -1, -1, -1, 0, 0, 0};
+
+/* A row takes some 20 bytes so, and not 104: all of a file are kept until its end. */
+static void pack_row(struct ascend_rows *rows, const struct ascend_row *row)
+{
+    const struct found_event *event = &row->event;
+    const int64_t rare[RARE_NUMBERS] = {event->correlation, event->external_id, row->connection,
+                                        row->stream,        row->task,          row->elements,
+                                        event->detail,      row->type,          row->data_type};
+    uint64_t flags =
+        (uint64_t)row->is_task | (uint64_t)row->is_call << 1 | (uint64_t)row->has_args << 2;
+    struct packed_numbers *packed = &rows->rows;
+    unsigned char *to;
+
+    for (int i = 0; i < RARE_NUMBERS; i++)
+        flags |= (uint64_t)(rare[i] != rare_nothing[i]) << (ROW_FLAGS + i);
+    ARRAY_RESERVE(packed->bytes, packed->room, packed->length + ROW_BYTES_MAX);
+    to = packed_number_put(packed->bytes + packed->length, flags);
+    to = packed_number_put(to,
+                           folded_sign((uint64_t)event->start_ns - (uint64_t)rows->last_start_ns));
+    to = packed_number_put(to, (uint64_t)event->duration_ns);
+    to = packed_number_put(to, event->name);
+    to = packed_number_put(to, event->kind);
+    to = packed_number_put(to, row->process);
+    to = packed_number_put(to, row->thread);
+    for (int i = 0; i < RARE_NUMBERS; i++)
+        if (flags >> (ROW_FLAGS + i) & 1)
+            to = packed_number_put(to, folded_sign((uint64_t)rare[i]));
+    packed->length = (size_t)(to - packed->bytes);
+    rows->last_start_ns = event->start_ns;
+    rows->count++;
+}
+
+/* A walk over the rows, in their order. */
+struct ascend_rows_walk {
+    const unsigned char *at;
+    uint32_t left;
+    int64_t start_ns; /* of the row before */
+};
+
+static struct ascend_rows_walk ascend_rows_walk_of(const struct ascend_rows *rows)
+{
+    return (struct ascend_rows_walk){.at = rows->rows.bytes, .left = rows->count};
+}
+
+static bool next_ascend_row(struct ascend_rows_walk *walk, struct ascend_row *row)
+{
+    int64_t rare[RARE_NUMBERS];
+    uint64_t flags;
+
+    if (walk->left == 0)
+        return false;
+    walk->left--;
+    flags = packed_number(&walk->at);
+    walk->start_ns = (int64_t)((uint64_t)walk->start_ns + unfolded_sign(packed_number(&walk->at)));
+    row->event = (struct found_event){.start_ns = walk->start_ns};
+    row->event.duration_ns = (int64_t)packed_number(&walk->at);
+    row->event.name = (uint32_t)packed_number(&walk->at);
+    row->event.kind = (uint8_t)packed_number(&walk->at);
+    row->process = (uint32_t)packed_number(&walk->at);
+    row->thread = (uint32_t)packed_number(&walk->at);
+    for (int i = 0; i < RARE_NUMBERS; i++)
+        rare[i] = flags >> (ROW_FLAGS + i) & 1 ? (int64_t)unfolded_sign(packed_number(&walk->at))
+                                               : rare_nothing[i];
+    row->event.correlation = rare[0];
+    row->event.external_id = rare[1];
+    row->connection = rare[2];
+    row->stream = rare[3];
+    row->task = rare[4];
+    row->elements = rare[5];
+    row->event.detail = (uint32_t)rare[6];
+    row->type = (uint32_t)rare[7];
+    row->data_type = (uint32_t)rare[8];
+    row->is_task = flags & 1;
+    row->is_call = flags >> 1 & 1;
+    row->has_args = flags >> 2 & 1;
+    return true;
+}
+
 /* Texts with escapes are none of the words that are looked for. */
 static uint32_t row_string(struct trace_builder *builder, const struct json_slice *value)
 {
@@ -62,7 +144,7 @@ void ascend_rows_add(struct ascend_rows *rows, struct trace_builder *builder,
             new.has_args = true;
         }
     }
-    ARRAY_ADD(rows->rows, rows->count, new);
+    pack_row(rows, &new);
 }
 
 void ascend_rows_add_flow(struct ascend_rows *rows, const struct ascend_flow *flow)
@@ -105,7 +187,7 @@ void ascend_rows_add_sample(struct ascend_rows *rows, struct trace_builder *buil
 
 void ascend_rows_clear(struct ascend_rows *rows)
 {
-    free(rows->rows);
+    free(rows->rows.bytes);
     free(rows->flows);
     free(rows->labels);
     free(rows->samples);
@@ -145,6 +227,7 @@ struct ascend_names {
     struct hash_map transfers; /* hash of a part of a collective as a task: 1 */
     uint32_t python;           /* the pid of the one process of Python; 0: none, or several */
     bool has_python;
+    bool has_collectives; /* a process of them: no row alone tells it */
     bool is_ascend;
 };
 
@@ -171,6 +254,7 @@ static void names_take_process(struct ascend_names *names, uint32_t process, con
             continue;
         (void)hash_map_set(&names->roles, process, role);
         names->is_ascend |= role == ROLE_DEVICE || role == ROLE_CALLS;
+        names->has_collectives |= role == ROLE_COLLECTIVES;
         if (role == ROLE_PYTHON) {
             names->python = names->has_python && names->python != process ? 0 : process;
             names->has_python = true;
@@ -183,6 +267,9 @@ static void names_take_process(struct ascend_names *names, uint32_t process, con
 static void names_take(struct ascend_names *names, const struct trace_builder *builder,
                        const struct ascend_rows *rows)
 {
+    struct ascend_rows_walk walk = ascend_rows_walk_of(rows);
+    struct ascend_row row;
+
     for (uint32_t i = 0; i < builder->name_count; i++) {
         const struct given_name *given = &builder->names[i];
 
@@ -197,8 +284,8 @@ static void names_take(struct ascend_names *names, const struct trace_builder *b
     for (uint32_t i = 0; i < rows->label_count; i++)
         (void)hash_map_set(&names->devices, names_text(names, builder, rows->labels[i].process),
                            (uint32_t)rows->labels[i].device);
-    for (uint32_t i = 0; i < rows->count && !names->is_ascend; i++)
-        names->is_ascend = rows->rows[i].is_task && rows->rows[i].stream >= 0;
+    while (!names->is_ascend && next_ascend_row(&walk, &row))
+        names->is_ascend = row.is_task && row.stream >= 0;
 }
 
 /* What a row is: by the name of its process, else by its args. */
@@ -257,16 +344,18 @@ static uint64_t ascend_launch_key(const struct ascend_row *row)
 static void names_take_transfers(struct ascend_names *names, const struct trace_builder *builder,
                                  const struct ascend_rows *rows)
 {
-    for (uint32_t i = 0; i < rows->count; i++) {
-        const struct ascend_row *row = &rows->rows[i];
-        bool is_part = row->task >= 0 && row->stream >= 0 && !row->is_task;
+    struct ascend_rows_walk walk = ascend_rows_walk_of(rows);
+    struct ascend_row row;
 
-        if ((!is_part && row->connection <= 0) || row_role(names, builder, row) != ROLE_COLLECTIVES)
+    while (next_ascend_row(&walk, &row)) {
+        bool is_part = row.task >= 0 && row.stream >= 0 && !row.is_task;
+
+        if ((!is_part && row.connection <= 0) || row_role(names, builder, &row) != ROLE_COLLECTIVES)
             continue;
-        if (is_part && !is_whole_collective(names, builder, row))
-            (void)hash_map_set(&names->transfers, transfer_key(row), 1);
-        if (row->connection > 0 && is_whole_collective(names, builder, row))
-            (void)hash_map_set(&names->transfers, ascend_launch_key(row), 1);
+        if (is_part && !is_whole_collective(names, builder, &row))
+            (void)hash_map_set(&names->transfers, transfer_key(&row), 1);
+        if (row.connection > 0 && is_whole_collective(names, builder, &row))
+            (void)hash_map_set(&names->transfers, ascend_launch_key(&row), 1);
     }
 }
 
@@ -450,15 +539,15 @@ void ascend_rows_finish(struct ascend_rows *rows, struct trace_builder *builders
     string_pool_add(&names.texts, "", 0);
     for (unsigned b = 0; b < count; b++)
         names_take(&names, &builders[b], &rows[b]);
-    for (unsigned b = 0; b < count && names.is_ascend; b++)
+    for (unsigned b = 0; b < count && names.is_ascend && names.has_collectives; b++)
         names_take_transfers(&names, &builders[b], &rows[b]);
     for (unsigned b = 0; b < count; b++) {
-        struct ascend_placing placing = {.names = &names, .builder = &builders[b]};
+        struct ascend_row row;
+        struct ascend_placing placing = {.names = &names, .builder = &builders[b], .row = &row};
+        struct ascend_rows_walk walk = ascend_rows_walk_of(&rows[b]);
 
-        for (uint32_t i = 0; i < rows[b].count; i++) {
-            placing.row = &rows[b].rows[i];
+        while (next_ascend_row(&walk, &row))
             place_row(&placing);
-        }
         for (uint32_t i = 0; i < rows[b].sample_count && names.is_ascend; i++)
             ascend_sample_place(
                 &builders[b], &rows[b].samples[i],
@@ -468,8 +557,8 @@ void ascend_rows_finish(struct ascend_rows *rows, struct trace_builder *builders
                 rows[b].flows[i].process =
                     process_of_calls(&names, &builders[b], rows[b].flows[i].process);
         ascend_words_clear(&placing.words);
-        free(rows[b].rows);
-        rows[b].rows = NULL;
+        free(rows[b].rows.bytes);
+        rows[b].rows = (struct packed_numbers){0};
         rows[b].count = 0;
     }
     if (names.is_ascend && count > 0)
