@@ -132,6 +132,8 @@ static const struct option plan_options[] = {
         "zero", FIELD(model.zero), "STAGE", 0, 3,
         "what ZeRO or FSDP shards: 1 the optimizer, 2 gradients too, 3 weights too (default: "
         "0, nothing)"),
+    PLAN_NUMBER("offload-layers", offloaded_layers, 1 << 16,
+                "layers whose activations the host's memory keeps, sent beside the work"),
     PLAN_NUMBER("shard-devices", shard_devices, 1 << 20,
                 "data ranks that share what ZeRO or FSDP shards, each such group the same (hybrid "
                 "sharding; default: all)"),
@@ -159,6 +161,8 @@ static const struct option plan_options[] = {
                 "weights that ZeRO 1 or 2 shards are gathered while the next forward runs"),
     FLAG_OPTION("reshard", FIELD(gathers_each_pass),
                 "--zero 3 shards weights and gradients between micro-batches of --pp, too"),
+    FLAG_OPTION("all-reduce-gradients", FIELD(reduces_whole),
+                "each device gets all gradients, also where ZeRO shards the optimizer"),
     FLAG_OPTION("broadcast-weights", FIELD(broadcasts_weights),
                 "those are sent by one broadcast of each device that has a shard, not gathered"),
     FLAG_OPTION("overlap-tp", FIELD(hides_tensor),
@@ -175,6 +179,8 @@ static const struct option plan_options[] = {
                 "kernels"),
     FLAG_OPTION("blocking", FIELD(is_blocking),
                 "each kernel is waited for before the next is launched (CUDA_LAUNCH_BLOCKING=1)"),
+    FLAG_OPTION("mtp", FIELD(predicts_further),
+                "the model's layers that predict further tokens are trained, too"),
     FLAG_OPTION("uneven-stages", FIELD(is_uneven),
                 "stages may differ by a layer where --pp does not divide the layers"),
     PLAN_NUMBER("node", node, 1 << 16,

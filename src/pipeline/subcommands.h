@@ -261,6 +261,7 @@ struct plan_wanted {
     int64_t gradient_bytes;
     int64_t accumulated_bytes;
     int64_t shard_devices;
+    int64_t offloaded_layers;
     double recomputed_share;
     unsigned recomputed; /* bits of enum plan_module */
     double network;      /* GB/s of a node */
@@ -278,6 +279,8 @@ struct plan_wanted {
     bool hides_exchange;
     bool fuses_experts;
     bool rotates_apart;
+    bool predicts_further;
+    bool reduces_whole;
     bool broadcasts_weights;
     bool crosses_by_one_card;
     bool is_blocking;

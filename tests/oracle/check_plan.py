@@ -46,8 +46,8 @@ VTRAIN = SHARED / "reference" / "vtrain"
 LIMITS = {
     "vTrain, single node": (0.078, 0.056),
     "vTrain, multi node": (0.062, 0.026),
-    "published runs together": (0.083, 0.062),
-    "of those, no constant was chosen on": (0.102, 0.087),
+    "published runs together": (0.078, 0.057),
+    "of those, no constant was chosen on": (0.094, 0.065),
 }
 
 # Start of a device's name in the table -> how flopledger calls it.
@@ -150,6 +150,8 @@ RECIPES = [
     ("DeepSeekV3", "H100", "25.11", "27", "", LATENT_UP_AND_DENSE),
     ("Kimi", "GB300 GB200 B300 B200", "26.04", "27", "", LATENT_UP),
     ("Kimi", "H100", "26.04", "27", "", LATENT_UP_AND_DENSE),
+    ("LLAMA3_70B", "GB200", "25.09", "27", "fp8", ["--offload-layers=40"]),
+    ("LLAMA3_70B", "GB300", "25.09", "27", "fp8", ["--offload-layers=20"]),
     ("LLAMA3_8B", "H100", "25.11", "27", "fp8", ["--recompute=full", "--recompute-share=0.15625"]),
 ]
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "plan.md"
@@ -249,6 +251,14 @@ def accumulates_in_32_bits(row: dict[str, str]) -> bool:
     return row["date"] >= "2022-02-28" and row["precision"] == "bf16"
 
 
+def predicts_further(row: dict[str, str]) -> bool:
+    """Of DeepSeek V3's runs: its recipes have a layer that predicts one token more, and the rows that say to be without
+    have 0.25 TFLOPs a token where all others have 0.26, which is what that layer takes.
+    """
+    is_recipe = row["source"].startswith("NVIDIA-NeMo/Megatron-Bridge")
+    return is_recipe and row["model"].startswith("DeepSeekV3") and not row["id"].endswith("w-o-mtp")
+
+
 def recompute_options(row: dict[str, str], checkpointing: str) -> list[str]:
     """Of PyTorch's two, selective is some of the blocks (fms-fsdp; HFU by MFU says how many: 4 / 3 were all) or each
     second matmul of all (torchtitan)."""
@@ -317,12 +327,14 @@ def published_run(row: dict[str, str]) -> Run | str:
         options.remove("--recompute=none")
         checkpointing = "as the recipe says"
     options += recipe
+    if predicts_further(row):
+        options.append("--mtp")
     # The recipes of dense models switch it off in 4 bits.
     if row["precision"] == "nvfp4" and "--overlap-tp" in options:
         options.remove("--overlap-tp")
     if row["source"].startswith("bigscience-workshop"):
         options += (
-            ["--accumulated-bytes=20"]
+            ["--accumulated-bytes=20", "--all-reduce-gradients"]
             if accumulates_in_32_bits(row)
             else ["--gradient-bytes=2", "--accumulated-bytes=6"]
         )
@@ -562,7 +574,7 @@ def main() -> None:
         outcome.check(mean(errors) <= most, f"{source}: mean error {mean(errors):.3f}")
         outcome.check(median(errors) <= middle, f"{source}: median error {median(errors):.3f}")
     outcome.check(
-        ninety([abs(run.error) for run in tables[TOGETHER]]) <= 0.175, "published runs: p90"
+        ninety([abs(run.error) for run in tables[TOGETHER]]) <= 0.167, "published runs: p90"
     )
     outcome.check(
         middle_of(calibrated_by_source(tables, calibrated)) <= 0.05, "calibrated by any other run"

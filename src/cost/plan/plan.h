@@ -80,6 +80,8 @@ struct plan_setting {
     bool fuses_experts;   /* what stands between the experts' matmuls is part of their kernels */
     bool reduces_by_nccl; /* of a server, in one NVLink domain, too */
     bool gathers_each_pass; /* of a pipeline, what ZeRO 3 shards is so between micro-batches, too */
+    bool predicts_further;  /* the model's layers that predict further tokens are trained, too */
+    bool reduces_whole;     /* gradients are all-reduced, also where ZeRO 1 or 2 shards */
     bool broadcasts_weights;   /* each device sends its shard of them to the others in turn */
     bool crosses_by_one_card;  /* of cards that devices share, groups use one; NCCL before 2.12 */
     bool is_blocking;          /* each kernel is waited for before the next is launched */
@@ -88,6 +90,7 @@ struct plan_setting {
     double recomputed_share;   /* of the layers that full recomputation is of; 0: of all */
     unsigned recomputed;       /* what selective recomputation is of: bits of enum plan_module */
     int64_t shard_devices;     /* ranks of data and context that share what ZeRO shards; 0: all */
+    int64_t offloaded_layers;  /* whose activations the host keeps, sent beside the work */
     int64_t gradient_bytes;    /* of a gradient, as it is kept and reduced */
     int64_t accumulated_bytes; /* read and written to add a gradient of a micro-batch to it */
     double calibration;        /* what a run like this took, by its plan; 0: no run is known */

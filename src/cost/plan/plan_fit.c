@@ -143,6 +143,10 @@ static bool plan_check_modules(const struct plan_setting *setting, struct error 
             return error_set(error, ERROR_USAGE,
                              "--recompute-modules: %s, which this model has not: leave it out",
                              parts[i].what);
+    if (setting->predicts_further && setting->model->prediction_layers == 0)
+        return error_set(error, ERROR_USAGE,
+                         "--mtp trains layers that predict further tokens, and this model has none "
+                         "(num_nextn_predict_layers): leave it out");
     return true;
 }
 
@@ -161,6 +165,10 @@ bool plan_check_model(const struct plan_setting *setting, const struct plan_layo
                          "nearest that fits is %lld",
                          (long long)setting->sequence, (long long)layout->context,
                          (long long)plan_nearest_multiple(2 * layout->context, setting->sequence));
+    if (setting->offloaded_layers > setting->model->layers)
+        return error_set(error, ERROR_USAGE,
+                         "--offload-layers is %lld, but the model has %lld: give fewer",
+                         (long long)setting->offloaded_layers, (long long)setting->model->layers);
     return plan_check_modules(setting, error) &&
            plan_check_heads(setting->model, layout->tensor, error) &&
            plan_check_layers(setting, layout, error);

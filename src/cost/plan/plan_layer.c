@@ -580,9 +580,10 @@ struct plan_passes plan_layers(const struct plan_context *context)
     return all;
 }
 
-/* Embedding and loss of one micro-batch; a pipeline's first and last stage do them, which is
- * their imbalance. */
-struct plan_passes plan_ends(const struct plan_context *context)
+/* Logits of one micro-batch and their loss, in 32 bits: written, its largest found, exponents
+ * summed; its gradient written, and cast. */
+static void plan_add_logits(const struct plan_context *context, struct plan_passes *ends,
+                            double times)
 {
     const struct architecture *model = context->setting->model;
     double hidden = (double)model->hidden_size;
@@ -590,17 +591,54 @@ struct plan_passes plan_ends(const struct plan_context *context)
     double columns = (double)(model->output_matrix + model->transform_matrix) / hidden;
     struct plan_product logits = {
         .m = context->tokens, .n = ceil(columns / tensor), .k = hidden, .batch = 1.0};
+    struct plan_passes one = {.forward.device = 0.0};
+
+    if (columns <= 0.0)
+        return;
+    plan_add_product(context, &one.forward, logits);
+    plan_add_backward(context, &one.backward, logits);
+    plan_add_stream(context, &one.forward, 14.0 * context->tokens * columns / tensor, 6.0);
+    plan_add_stream(context, &one.backward, 10.0 * context->tokens * columns / tensor, 4.0);
+    plan_pass_add(&ends->forward, &one.forward, times);
+    plan_pass_add(&ends->backward, &one.backward, times);
+}
+
+/* Layers that predict further tokens (MTP) are like the last ones, fed through a matrix of two
+ * hidden sizes by one, with three norms more, and have logits and a loss each. They stand at the
+ * end of the last stage, beside the loss. */
+static void plan_add_predictions(const struct plan_context *context, struct plan_passes *ends)
+{
+    const struct architecture *model = context->setting->model;
+    double count = (double)model->prediction_layers;
+    double hidden = (double)model->hidden_size;
+    struct plan_product joined = {.m = context->tokens,
+                                  .n = hidden / (double)context->layout->tensor,
+                                  .k = 2.0 * hidden,
+                                  .batch = 1.0,
+                                  .is_low = true};
+    struct plan_passes layer = plan_layer(context, &model->kinds[model->kind_count - 1]);
+
+    plan_add_product(context, &layer.forward, joined);
+    plan_add_backward(context, &layer.backward, joined);
+    plan_add_stream(context, &layer.forward, 12.0 * context->tokens * hidden, 3.0);
+    plan_add_stream(context, &layer.backward, 18.0 * context->tokens * hidden, 3.0);
+    plan_pass_add(&ends->forward, &layer.forward, count);
+    plan_pass_add(&ends->backward, &layer.backward, count);
+    plan_add_logits(context, ends, count);
+}
+
+/* Embedding and loss of one micro-batch; a pipeline's first and last stage do them, which is
+ * their imbalance. */
+struct plan_passes plan_ends(const struct plan_context *context)
+{
+    double hidden = (double)context->setting->model->hidden_size;
     struct plan_passes ends = {.forward.device = 0.0};
 
     plan_add_stream(context, &ends.forward, 8.0 * context->tokens * hidden, 4.0);
     plan_add_stream(context, &ends.backward, 12.0 * context->tokens * hidden, 4.0);
-    if (columns <= 0.0)
-        return ends;
-    plan_add_product(context, &ends.forward, logits);
-    plan_add_backward(context, &ends.backward, logits);
-    /* In 32 bits: written, its largest found, exponents summed; its gradient written, and cast. */
-    plan_add_stream(context, &ends.forward, 14.0 * context->tokens * columns / tensor, 6.0);
-    plan_add_stream(context, &ends.backward, 10.0 * context->tokens * columns / tensor, 4.0);
+    plan_add_logits(context, &ends, 1.0);
+    if (context->setting->predicts_further)
+        plan_add_predictions(context, &ends);
     return ends;
 }
 
@@ -619,6 +657,14 @@ double plan_local_parameters(const struct plan_context *context, bool of_experts
     for (int i = 0; i < model->kind_count; i++) {
         dense += (double)model->kinds[i].count * plan_layer_parameters(&model->kinds[i]);
         experts += (double)model->kinds[i].count * plan_expert_parameters(&model->kinds[i]);
+    }
+    if (context->setting->predicts_further) {
+        const struct layer_kind *last = &model->kinds[model->kind_count - 1];
+        double count = (double)model->prediction_layers;
+        double joined = 2.0 * (double)model->hidden_size * (double)model->hidden_size;
+
+        dense += count * (plan_layer_parameters(last) + joined);
+        experts += count * plan_expert_parameters(last);
     }
     if (of_experts)
         return experts / (double)(layout->pipeline * layout->expert);

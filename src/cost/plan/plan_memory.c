@@ -112,6 +112,7 @@ static double plan_activations(const struct plan_context *context)
         gradients = fmax(gradients, plan_working_gradients(context, &model->kinds[i]));
     }
     all *= of_stage / (double)model->layers * plan_held_micro_batches(context);
+    all *= 1.0 - (double)context->setting->offloaded_layers / (double)model->layers;
     return all + gradients + (layout->recompute == RECOMPUTE_FULL ? largest : 0.0);
 }
 

@@ -15,8 +15,8 @@ static const double OPTIMIZER_BYTES = 42.0;
 static const double STEP_SECONDS = 8e-3;
 /* What eight of ten of the compared runs took lies between these, as a share of the plan:
  * docs/plan.md. */
-static const double LOW_SHARE = 0.92;
-static const double HIGH_SHARE = 1.19;
+static const double LOW_SHARE = 0.94;
+static const double HIGH_SHARE = 1.17;
 /* The same where the nearest run of their source calibrates them. */
 static const double CALIBRATED_LOW = 0.90;
 static const double CALIBRATED_HIGH = 1.10;
@@ -93,28 +93,33 @@ static double plan_broadcast_seconds(const struct plan_context *context, struct 
                : 0.0;
 }
 
-/* Without shards gradients are all-reduced. With them they are scattered, reduced among the devices
- * of the same shard, and weights gathered in 16 bits; by ZeRO 3 layer by layer, in plan_layer.c. */
+/* Without shards, or where only the optimizer knows of them, gradients are all-reduced. With them
+ * they are scattered, reduced among the devices of the same shard, and weights gathered in 16 bits;
+ * by ZeRO 3 layer by layer, in plan_layer.c. */
 static struct plan_exchanged plan_exchanged(const struct plan_context *context,
                                             struct plan_group replicas, double parameters)
 {
     double bytes = (double)context->setting->gradient_bytes * parameters;
     struct plan_group shards = plan_shards(context, replicas);
+    double gathered = 0.0;
 
     bool is_by_layer =
         context->layout->zero >= 3 && !plan_keeps_whole(context->setting, context->layout);
 
     if (parameters <= 0.0 || is_by_layer)
         return (struct plan_exchanged){0.0, 0.0};
-    if (context->layout->zero == 0)
+    if (context->layout->zero > 0)
+        gathered = plan_collective_seconds(context, PLAN_ALL_GATHER, fmin(2.0 * parameters, bytes),
+                                           shards) +
+                   plan_broadcast_seconds(context, shards);
+    if (context->layout->zero == 0 || context->setting->reduces_whole)
         return (struct plan_exchanged){
-            plan_collective_seconds(context, PLAN_ALL_REDUCE, bytes, replicas), 0.0};
+            plan_collective_seconds(context, PLAN_ALL_REDUCE, bytes, replicas), gathered};
     return (struct plan_exchanged){
         plan_collective_seconds(context, PLAN_ALL_GATHER, bytes, shards) +
             plan_collective_seconds(context, PLAN_ALL_REDUCE, bytes / (double)shards.size,
                                     plan_shard_copies(context, replicas)),
-        plan_collective_seconds(context, PLAN_ALL_GATHER, fmin(2.0 * parameters, bytes), shards) +
-            plan_broadcast_seconds(context, shards)};
+        gathered};
 }
 
 /* What is seen of a collective behind the work of one micro-batch. */
@@ -209,6 +214,21 @@ static double plan_seen_sends(const struct plan_context *context, double work)
     return fmax(all - work, 0.15 * all);
 }
 
+/* Layers of the last of `parts` that do not divide them. Where both ends, or the loss alone, make
+ * it come out even, each stands for a layer, as Megatron-Core counts them and DeepSpeed with
+ * type:transformer|embedding; else all parts but the last are full, as in DeepSpeed's cut of 78
+ * layers among 12 and in Megatron-Bridge's layouts of 61 among 16. */
+static double plan_last_part(double count, double parts)
+{
+    double full = ceil(count / parts);
+
+    if (fmod(count, parts) == 0.0)
+        return full;
+    if (fmod(count + 2.0, parts) == 0.0 || fmod(count + 1.0, parts) == 0.0)
+        return full - 1.0;
+    return fmax(count - full * (parts - 1.0), 0.0);
+}
+
 /* Micro-batches follow one another through the fullest stage; the first fills the pipeline and the
  * last empties it, in pieces as long as a chunk. Narayanan et al. (2021). */
 static void plan_add_bubble(const struct plan_context *context, struct plan_pass *step,
@@ -221,11 +241,14 @@ static void plan_add_bubble(const struct plan_context *context, struct plan_pass
     double parts = stages * (double)layout->chunks;
     double of_layers = plan_pass_seconds(layers);
     double of_ends = plan_pass_seconds(ends);
-    double largest = ceil(count / parts) * (double)layout->chunks / count * of_layers;
-    double last = of_layers / stages + of_ends;
-    double slowest = fmax(largest, last);
-    double one_through = of_layers + of_ends - (of_layers + of_ends) / stages;
+    double full = ceil(count / parts);
+    double chunks = (double)layout->chunks;
+    double largest = full * chunks / count * of_layers;
+    double of_last = full * (chunks - 1.0) + plan_last_part(count, parts);
+    double last = of_last / count * of_layers + of_ends;
     double mean = (of_layers + of_ends) / stages;
+    double slowest = fmax(fmax(largest, last), mean);
+    double one_through = of_layers + of_ends - mean;
 
     if (layout->pipeline == 1)
         return;
@@ -283,6 +306,8 @@ struct plan_outcome plan_step(const struct plan_setting *setting, const struct p
         setting->sequence, is_selective && !has_core ? RECOMPUTE_NONE : layout->recompute};
     struct convention_setting kept = {setting->sequence, RECOMPUTE_NONE};
     double share = plan_recomputed_share(setting, layout);
+    struct architecture_cost cost = architecture_cost(setting->model, setting->sequence);
+    double predicted = setting->predicts_further ? cost.prediction.forward_flops : 0.0;
     struct plan_outcome outcome = {.peak = context.peak};
 
     plan_pass_add(&all_layers, &layers.backward, 1.0);
@@ -306,11 +331,11 @@ struct plan_outcome plan_step(const struct plan_setting *setting, const struct p
     outcome.high = outcome.step * (setting->calibration > 0.0 ? CALIBRATED_HIGH : HIGH_SHARE);
     outcome.devices = (double)plan_devices(layout);
     outcome.tokens = (double)setting->batch * (double)setting->sequence;
-    outcome.useful_flops = 3.0 * outcome.tokens *
-                           architecture_cost(setting->model, setting->sequence).total.forward_flops;
+    outcome.useful_flops = 3.0 * outcome.tokens * (cost.total.forward_flops + predicted);
     outcome.hardware_flops =
         outcome.tokens * (share * hardware_flops(setting->model, counted) +
                           (1.0 - share) * hardware_flops(setting->model, kept) +
+                          (layout->recompute == RECOMPUTE_FULL ? 3.0 + share : 3.0) * predicted +
                           (is_selective ? plan_module_flops(setting) : 0.0));
     outcome.again_useful += plan_rescored_flops(setting) / outcome.devices /
                             (setting->attention == PLAN_FLASH_8 ? context.peak : context.peak_16);

@@ -1,4 +1,5 @@
-/* What a planned layer's attention takes, and what stands between its matmuls. */
+/* What a planned layer's attention takes, what stands between its matmuls, how layers are shared
+ * by stages, and what their gradients take. */
 #include "cost/devices/find_device_peak.h"
 #include "cost/plan/plan_operators.h"
 #include "support_plan.h"
@@ -179,6 +180,92 @@ static void fsdp_keeps_a_stage_whole(void **state)
     assert_true(fabs(whole.memory.total / sharded.memory.total - 1.0) < 1e-12);
 }
 
+/* DeepSpeed's optimizer of bf16 shards its states alone: twice the bytes of a scatter. */
+static void gradients_are_reduced_whole_where_asked(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_layout layout = {1, 1, 1, 1, 1, 64, 1, 1, RECOMPUTE_NONE};
+    struct plan_outcome scattered;
+    struct plan_outcome whole;
+
+    (void)state;
+    setting.hides_gradients = false;
+    scattered = plan_step(&setting, &layout);
+    setting.reduces_whole = true;
+    whole = plan_step(&setting, &layout);
+    assert_true(whole.accounts[PLAN_GRADIENTS] > 1.9 * scattered.accounts[PLAN_GRADIENTS]);
+    assert_true(whole.accounts[PLAN_SHARDS] == scattered.accounts[PLAN_SHARDS]);
+    assert_true(whole.memory.total == scattered.memory.total);
+    layout.zero = 0;
+    whole = plan_step(&setting, &layout);
+    setting.reduces_whole = false;
+    assert_true(whole.step == plan_step(&setting, &layout).step);
+}
+
+/* Layers that four stages do not divide: of 14 the ends stand for two more, of 13 the last stage
+ * has one, and no stage works longer than on four. Of 16 the one with the loss has four, too. */
+static void the_last_stage_has_fewer_layers(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_layout layout = {1, 4, 1, 1, 1, 1, 1, 1, RECOMPUTE_NONE};
+    double steps[4];
+
+    (void)state;
+    setting.batch = 256;
+    setting.is_uneven = true;
+    model.output_matrix /= 4;
+    for (int i = 0; i < 4; i++) {
+        model.layers = 13 + i;
+        model.kinds[0].count = 13 + i;
+        steps[i] = plan_step(&setting, &layout).step;
+    }
+    assert_true(steps[0] < steps[1] && steps[1] < steps[3] && steps[2] < steps[3]);
+    assert_true(steps[1] - steps[0] < 0.03 * steps[0]);
+    assert_true(steps[3] - steps[1] > 0.05 * steps[1]);
+}
+
+/* Half of the layers in the host's memory: half of what is kept, but not of the layer at work. */
+static void the_host_keeps_activations(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_outcome plain = plan_step(&setting, &one_device);
+    struct plan_outcome half;
+
+    (void)state;
+    setting.offloaded_layers = model.layers / 2;
+    half = plan_step(&setting, &one_device);
+    assert_true(half.memory.activations < 0.6 * plain.memory.activations);
+    assert_true(half.memory.activations > 0.5 * plain.memory.activations);
+    assert_true(half.step == plain.step);
+    setting.offloaded_layers = model.layers + 1;
+    assert_false(plan_check(&setting, &one_device, NULL));
+}
+
+/* DeepSeek V3's own layer for one token more: 4 % of the FLOPs, at the end of the last stage. */
+static void further_tokens_take_a_layer_and_logits(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "deepseek-v3");
+    struct plan_layout layout = {1, 1, 1, 1, 64, 64, 1, 1, RECOMPUTE_NONE};
+    struct plan_outcome plain = plan_step(&setting, &layout);
+    struct plan_outcome further;
+
+    (void)state;
+    setting.predicts_further = true;
+    further = plan_step(&setting, &layout);
+    assert_true(fabs(further.useful_flops / plain.useful_flops - 1.042) < 0.004);
+    assert_true(
+        fabs(further.accounts[PLAN_USEFUL] * further.peak * further.devices / further.useful_flops -
+             1.0) < 0.01);
+    assert_true(further.memory.weights > plain.memory.weights);
+    assert_true(plan_check(&setting, &layout, NULL));
+    model.prediction_layers = 0;
+    assert_false(plan_check(&setting, &layout, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +275,10 @@ int main(void)
         cmocka_unit_test(own_kernels_reduce_as_measured),
         cmocka_unit_test(servers_reduce_by_the_faster_kernel),
         cmocka_unit_test(fsdp_keeps_a_stage_whole),
+        cmocka_unit_test(gradients_are_reduced_whole_where_asked),
+        cmocka_unit_test(the_last_stage_has_fewer_layers),
+        cmocka_unit_test(the_host_keeps_activations),
+        cmocka_unit_test(further_tokens_take_a_layer_and_logits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
