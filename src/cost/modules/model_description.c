@@ -1,6 +1,7 @@
 /* Reads capture.json and adds up the parameters of each module. */
 #include "cost/modules/model_description.h"
 
+#include "base/core/bytes.h"
 #include "base/core/hash_map.h"
 #include "base/core/invariant.h"
 #include "base/core/percentile.h"
@@ -8,6 +9,7 @@
 #include "base/io/folders.h"
 #include "base/io/whole_file.h"
 #include "base/json/json_tree.h"
+#include "base/text/owned_text.h"
 #include "cost/architectures/read_architecture.h"
 
 #include <stdio.h>
@@ -191,6 +193,35 @@ static void set_sizes(struct model_description *description, const struct json_n
     description->tensor_size = json_integer_of(json_member(parallel, "tensor"), "size", -1);
 }
 
+/* What ran as a rank: of "python -u train.py --config large.py" the program is train.py, of "python
+ * -m train" it is train. Words behind it are its own. */
+static void set_command(struct model_description *description, const struct json_node *words)
+{
+    struct bytes command = {0};
+    const char *script = NULL;
+
+    for (const struct json_node *word = words; word; word = word->next) {
+        const char *text = word->kind == JSON_STRING ? word->text : "";
+        size_t length = strlen(text);
+
+        if (!length)
+            continue;
+        if (command.length)
+            bytes_add(&command, " ", 1);
+        bytes_add(&command, text, length);
+        if (!script && length > 3 && strcmp(text + length - 3, ".py") == 0)
+            script = path_name(text);
+        if (!script && strcmp(text, "-m") == 0 && word->next && word->next->kind == JSON_STRING)
+            script = word->next->text;
+    }
+    if (command.length)
+        description->command =
+            arena_copy_text(&description->arena, (const char *)command.bytes, command.length);
+    if (script)
+        description->script = arena_copy_text(&description->arena, script, strlen(script));
+    bytes_clear(&command);
+}
+
 /* A count of an entry; -1 for null, none, or a negative one. */
 static int64_t count_of(const struct json_node *entry, const char *key)
 {
@@ -346,6 +377,7 @@ bool model_description_parse(struct model_description *description, const char *
         return error_in(error, "cannot read '%s'", name);
     }
     set_sizes(description, json_member(root, "parallel"));
+    set_command(description, json_items_of(json_member(root, "command"), "words"));
     set_processor(description, json_member(json_member(root, "hardware"), "processor_peak"));
     models = json_items_of(root, "models");
     description->modules = arena_allocate(&description->arena, (count_modules(models) + (size_t)1) *

@@ -86,6 +86,8 @@ struct model_description {
     struct plain_steps plain;
     struct described_processor processor; /* of the host */
     struct compiled_code compiled;        /* of compiled.json */
+    const char *command; /* what ran, its words with a space between; NULL: not said */
+    const char *script;  /* of it the file or module of Python, without folders; NULL: none */
     struct string_pool names;
     struct hash_map module_places; /* name of a module, in `names` -> its first index */
     struct hash_map step_places;   /* number of a step -> its first index */

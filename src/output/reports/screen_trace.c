@@ -126,13 +126,19 @@ static void fill_chart(struct screen_builder *builder)
 /* A question that was asked (--what-if) is answered before the verdict on the steps. */
 static void fill_trace(struct screen_builder *builder)
 {
-    struct value numbers = find_number(find_section(builder->rank, "run"), "step_numbers");
+    const struct section *run = find_section(builder->rank, "run");
+    struct value numbers = find_number(run, "step_numbers");
+    struct value script = find_number(run, "script");
     const char *device = screen_device(builder);
     const char *verdict;
 
+    builder->screen->subject = screen_format(
+        builder, "%s %s %s%s%s%s%s", screen_rank_file(builder), builder->dot,
+        script.unit == UNIT_TEXT ? script.text : "", script.unit == UNIT_TEXT ? " " : "",
+        script.unit == UNIT_TEXT ? builder->dot : "", script.unit == UNIT_TEXT ? " " : "",
+        device ? device : "CPU");
     builder->screen->subject =
-        screen_format(builder, "%s %s %s%s", screen_rank_file(builder), builder->dot,
-                      device ? device : "CPU", screen_steps(builder, numbers));
+        screen_format(builder, "%s%s", builder->screen->subject, screen_steps(builder, numbers));
     add_figures(builder);
     fill_chart(builder);
     screen_tell_trigger(builder);

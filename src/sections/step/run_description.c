@@ -428,11 +428,15 @@ static const char *clock_text(struct results *results, int64_t unix_ns)
 /* Each of them is left out where the trace does not tell it. CUDA and ROCm share a field of
  * the trace, and only the flag beside it says whose version it is. */
 static void run_description_add_facts(struct results *results, struct section *section,
-                                      const struct trace *trace)
+                                      const struct analysis_input *input)
 {
+    const struct trace *trace = input->trace;
     const struct run_facts *facts = &trace->facts;
+    const char *command = input->description->command, *script = input->description->script;
 
     run_description_add_text(results, section, "file", "file", trace_text(trace, trace->path));
+    run_description_add_text(results, section, "command", "command", command ? command : "");
+    run_description_add_text(results, section, "script", "of it the program", script ? script : "");
     run_description_add_text(results, section, "trace_name", "written as",
                              trace_text(trace, facts->trace_name));
     run_description_add_text(results, section, METRIC_NAMES(HOSTNAME),
@@ -609,7 +613,7 @@ static struct section *describe_run(struct results *results, const struct analys
     struct section *section = section_new(results, "run", "Run", NULL);
 
     section->role = SECTION_OF_RUN;
-    run_description_add_facts(results, section, input->trace);
+    run_description_add_facts(results, section, input);
     add_extent(results, section, input);
     add_devices(results, section, input);
     add_damage_findings(results, section, input);
