@@ -332,6 +332,36 @@ static void leave_plane(struct xplane_reading *reading, const struct found_plane
         read_account_leave(&reading->builder.read, name, events);
 }
 
+/* Whether anything in the plane has a stat of that name: field 5 of XPlane, by id a XStatMetadata,
+ * whose field 2 is the name. */
+static bool names_stat(struct proto_bytes plane, const char *stat)
+{
+    struct proto_walk walk = proto_walk_of(plane);
+    struct proto_field entry, metadata, field;
+
+    while (proto_next(&walk, &entry)) {
+        struct proto_walk members = proto_walk_of(entry.bytes);
+
+        while (proto_is(&entry, 5, PROTO_LENGTH) && proto_next(&members, &metadata)) {
+            struct proto_walk parts = proto_walk_of(metadata.bytes);
+
+            while (proto_is(&metadata, 2, PROTO_LENGTH) && proto_next(&parts, &field))
+                if (proto_is(&field, 2, PROTO_LENGTH) && proto_text_is(field.bytes, stat))
+                    return true;
+        }
+    }
+    return false;
+}
+
+static bool ops_are_of_work(const struct found_planes *found, const struct found_plane *device)
+{
+    bool is_told = !device || !device->has_streams || !names_stat(device->message, "hlo_op");
+
+    for (size_t i = 0; i < found->count && !is_told; i++)
+        is_told = is_host(found->planes[i].name) && names_stat(found->planes[i].message, "hlo_op");
+    return !is_told;
+}
+
 /* A plane is opened for as long as it is read only: its tables of names are its own and go
  * with it. */
 static void read_plane(struct xplane_reading *reading, const struct found_plane *found)
@@ -469,6 +499,11 @@ static bool xplane_read_trace(struct trace *trace, struct input_stream *input,
     /* One host drives them all: its calls have to be told apart by what each device ran. */
     reading.is_one_of_several = found.working > 1;
     reading.has_device_steps = device && device->has_steps;
+    reading.ops_are_of_work = ops_are_of_work(&found, device);
+    /* Beyond the numbers of calls: a kernel whose two ids are equal is taken to know its call
+     * alone. */
+    if (reading.ops_are_of_work)
+        reading.next_operator = 1 << 30;
     if (device)
         number_device(&reading, &found, device, options->part);
     reading.builder.facts.platform = PLATFORM_JAX;

@@ -4,6 +4,7 @@
 #include "base/core/array.h"
 #include "base/core/hash_mix.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -461,6 +462,21 @@ static uint64_t op_hash(int64_t program, struct proto_bytes name)
     return hash ^ hash >> 32;
 }
 
+/* As XLA makes a function's name of an instruction's. */
+static unsigned char kernel_character(char c)
+{
+    return isalnum((unsigned char)c) ? (unsigned char)c : '_';
+}
+
+static uint64_t kernel_hash(int64_t program, struct proto_bytes name)
+{
+    uint64_t hash = (uint64_t)program ^ name.length;
+
+    for (size_t i = 0; i < name.length; i++)
+        hash = (hash ^ kernel_character(name.at[i])) * HASH_MULTIPLIER;
+    return hash ^ hash >> 32;
+}
+
 /* HloModuleProto: computations 3, the id of the one that is the program 6. */
 static void read_module(struct hlo_programs *programs, struct hlo_program *program,
                         struct proto_bytes message, int64_t number)
@@ -497,6 +513,7 @@ void hlo_programs_add(struct hlo_programs *programs, int64_t number, struct prot
         count_instruction(op, &program, instruction, 0);
         op->runs_are_known = around->id == program.entry && around->working > 1;
         hash_map_set(&programs->by_key, op_hash(number, op->name), (uint32_t)(first + i));
+        hash_map_set(&programs->by_kernel, kernel_hash(number, op->name), (uint32_t)(first + i));
     }
     free(program.instructions);
     free(program.computations);
@@ -514,6 +531,20 @@ const struct hlo_op *hlo_op_of(const struct hlo_programs *programs, int64_t prog
     if (!op || op->program != program || op->name.length != name.length ||
         (name.length && memcmp(op->name.at, name.at, name.length) != 0))
         return NULL;
+    return op;
+}
+
+const struct hlo_op *hlo_op_of_kernel(const struct hlo_programs *programs, int64_t program,
+                                      struct proto_bytes kernel)
+{
+    uint32_t index = hash_map_find(&programs->by_kernel, kernel_hash(program, kernel));
+    const struct hlo_op *op = index == NO_VALUE ? NULL : &programs->ops[index];
+
+    if (!op || op->program != program || op->name.length != kernel.length)
+        return NULL;
+    for (size_t i = 0; i < kernel.length; i++)
+        if (kernel_character(op->name.at[i]) != kernel_character(kernel.at[i]))
+            return NULL;
     return op;
 }
 
@@ -547,5 +578,6 @@ void hlo_programs_clear(struct hlo_programs *programs)
 {
     free(programs->ops);
     hash_map_clear(&programs->by_key);
+    hash_map_clear(&programs->by_kernel);
     *programs = (struct hlo_programs){0};
 }

@@ -28,7 +28,8 @@ struct hlo_op {
 struct hlo_programs {
     struct hlo_op *ops;
     size_t count;
-    struct hash_map by_key; /* of program and name */
+    struct hash_map by_key;    /* of program and name */
+    struct hash_map by_kernel; /* of program and the name of a kernel made of it */
 };
 
 /* Adds a program, whose HloProto this is. What is damaged is left out. */
@@ -36,6 +37,10 @@ void hlo_programs_add(struct hlo_programs *programs, int64_t program, struct pro
 /* NULL where the programs have no such op. */
 const struct hlo_op *hlo_op_of(const struct hlo_programs *programs, int64_t program,
                                struct proto_bytes name);
+/* The op whose kernel has that name: "loop_add_fusion_8" is of "loop_add_fusion.8". Ops that
+ * compute the same share a kernel, and are one here. NULL where none has. */
+const struct hlo_op *hlo_op_of_kernel(const struct hlo_programs *programs, int64_t program,
+                                      struct proto_bytes kernel);
 /* "8,64" of a shape, and "f32"; false and NULL where it has no sizes, or a type of no name. */
 bool hlo_sizes_text(struct proto_bytes shape, char *text, size_t size);
 const char *hlo_element_type(struct proto_bytes shape);

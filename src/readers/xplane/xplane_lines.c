@@ -226,6 +226,41 @@ static const struct xplane_known *stream_work(struct xplane_reading *reading,
     return work;
 }
 
+/* An op may take several kernels: launches behind one another, with none of another op between.
+ * FLOPs of an op count once, however many kernels it launches. */
+static bool is_launched_again(struct xplane_reading *reading, const struct xplane_stats *stats)
+{
+    const char *name = xplane_text(stats, XSTAT_HLO_OP).at;
+    int64_t program = xplane_number(stats, XSTAT_PROGRAM);
+    bool is_again = reading->launched == name && reading->launched_program == program;
+
+    reading->launched = name;
+    reading->launched_program = program;
+    return is_again;
+}
+
+/* Since JAX 0.11 calls of the host are named by their kernels, and the kernels tell their ops. In a
+ * command buffer (a CUDA graph) they tell the buffer: there the kernel's name is that of its op. A
+ * kernel of a library has no op there. An op stands beside its kernel, on a track of its own. */
+static int64_t add_op_of_work(struct xplane_reading *reading, const struct device_line *line,
+                              const struct xplane_event *read, struct xplane_stats *stats,
+                              const struct xplane_time *time)
+{
+    struct xplane_op op = {stats, NULL, *time, line->op_track, false, false};
+    int64_t program = xplane_number(stats, XSTAT_PROGRAM);
+    const struct hlo_op *hlo;
+
+    if (!xplane_has(stats, XSTAT_HLO_OP))
+        return NO_ID;
+    if (!hlo_op_of(&reading->programs_run, program, xplane_text(stats, XSTAT_HLO_OP))) {
+        hlo = hlo_op_of_kernel(&reading->programs_run, program, xplane_short_name(read));
+        if (hlo)
+            stats->texts[0] = hlo->name;
+    }
+    op.is_uncounted = is_launched_again(reading, stats);
+    return xplane_add_operator(reading, &op);
+}
+
 /* What was launched on this device is noted, so that of the host's calls, which are of all
  * devices, this rank's can be told (is_elsewhere). */
 static void add_stream_event(struct xplane_reading *reading, const struct device_line *line,
@@ -233,10 +268,13 @@ static void add_stream_event(struct xplane_reading *reading, const struct device
 {
     struct xplane_stats stats;
     const struct xplane_known *work;
+    int64_t op = NO_ID;
 
     xplane_event_stats(&stats, reading, read);
     work = stream_work(reading, &stats, read);
-    if (reading->is_one_of_several)
+    if (reading->ops_are_of_work && work->kind == EVENT_KERNEL)
+        op = add_op_of_work(reading, line, read, &stats, time);
+    if (reading->is_one_of_several || reading->ops_are_of_work)
         hash_map_set(&reading->launches, (uint64_t)xplane_number(&stats, XSTAT_CORRELATION), 1);
     trace_builder_add(&reading->builder,
                       &(struct found_event){
@@ -247,7 +285,7 @@ static void add_stream_event(struct xplane_reading *reading, const struct device
                                                  xplane_number(&stats, XSTAT_CORRELATION) != 0
                                              ? xplane_number(&stats, XSTAT_CORRELATION)
                                              : NO_ID,
-                          .external_id = NO_ID,
+                          .external_id = op,
                           .track = line->track,
                           .name = work->name,
                           .detail = work->detail,
@@ -460,6 +498,10 @@ void xplane_read_device(struct xplane_reading *reading, const struct xplane *pla
         line.is_steps = proto_text_is(line.line.name, "Steps");
         if (line.is_ops || line.is_steps)
             line.op_track = host_track(reading, -1, (struct proto_bytes){"XLA ops", 7});
+        else if (line.is_stream && reading->ops_are_of_work)
+            line.op_track = host_track(reading, -1 - line.line.id,
+                                       (struct proto_bytes){"XLA ops of a stream", 19});
+        reading->launched = NULL;
         read_device_line(reading, &line);
     }
     (void)xplane_is_whole(reading, &walk, "a plane");
@@ -491,9 +533,14 @@ static uint32_t python_name(struct xplane_reading *reading, const struct xplane_
     return event->metadata->string;
 }
 
-static bool is_runtime_call(const struct xplane_stats *stats, struct proto_bytes name)
+static bool is_runtime_call(const struct xplane_reading *reading, const struct xplane_stats *stats,
+                            struct proto_bytes name)
 {
-    return xplane_has(stats, XSTAT_CORRELATION) && xplane_may_be_call(name);
+    return xplane_has(stats, XSTAT_CORRELATION) &&
+           (xplane_may_be_call(name) ||
+            (reading->ops_are_of_work &&
+             hash_map_find(&reading->launches, (uint64_t)xplane_number(stats, XSTAT_CORRELATION)) !=
+                 NO_VALUE));
 }
 
 /* "step 7 (train)": StepTraceAnnotation("train", step_num=7). */
@@ -506,19 +553,6 @@ static uint32_t step_name(struct xplane_reading *reading, const struct xplane_st
                  (int)(name.length < 80 ? name.length : 80), name.at);
 
     return string_pool_add(&reading->builder.strings, text, (size_t)length);
-}
-
-/* An op may take several kernels: launches behind one another, with none of another op between.
- * FLOPs of an op count once, however many kernels it launches. */
-static bool is_launched_again(struct xplane_reading *reading, const struct xplane_stats *stats)
-{
-    const char *name = xplane_text(stats, XSTAT_HLO_OP).at;
-    int64_t program = xplane_number(stats, XSTAT_PROGRAM);
-    bool is_again = reading->launched == name && reading->launched_program == program;
-
-    reading->launched = name;
-    reading->launched_program = program;
-    return is_again;
 }
 
 /* Nothing that ran on the device of this rank is of the call. */
@@ -562,7 +596,7 @@ static void add_host_event(struct xplane_reading *reading, uint32_t track,
     bool is_call;
 
     xplane_event_stats(&stats, reading, read);
-    is_call = is_runtime_call(&stats, name);
+    is_call = is_runtime_call(reading, &stats, name);
     if (xplane_has(&stats, XSTAT_HLO_OP) && (is_call || !reading->has_device)) {
         /* An op may launch several kernels, and a launch may be of another device: FLOPs count
          * once. */

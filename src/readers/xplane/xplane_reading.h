@@ -170,7 +170,8 @@ struct xplane_reading {
     struct xplane_known *works; /* likewise */
     struct hlo_programs programs_run;
     bool is_one_of_several;   /* other devices worked as well, launched by the same host */
-    struct hash_map launches; /* of it: what ran on this device, by correlation */
+    bool ops_are_of_work;     /* the work of the device tells its op, and calls have its name */
+    struct hash_map launches; /* of both: what ran on this device, by correlation */
     const char *launched;     /* the name of the op that the thread launched last; NULL: none */
     int64_t launched_program;
     char version[32];           /* of JAX; empty: not told */

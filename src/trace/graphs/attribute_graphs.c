@@ -307,15 +307,17 @@ static void collect_captures(struct graph_replays *replays, const struct capture
         replays->captured_graphs += graphs->graphs[i].count > 0;
 }
 
-/* O(kernels of graphs * depth): the trace grows by copies of host events, which are few beside
- * its own where graphs replace launches. */
+/* Graphs of XLA (command buffers) are made by its compiler: nobody captures them, and their kernels
+ * tell their ops themselves. O(kernels of graphs * depth): the trace grows by copies of host
+ * events, which are few beside its own where graphs replace launches. */
 void attribute_graphs(struct trace *trace, const struct captured_graphs *graphs)
 {
     struct graph_launches launches = {0};
     struct copying copying = {
         .trace = trace, .graphs = graphs, .launches = &launches, .now_ns = INT64_MIN};
 
-    find_graph_launches(&launches, trace);
+    if (trace->facts.platform != PLATFORM_JAX || graphs->graph_count > 0)
+        find_graph_launches(&launches, trace);
     if (launches.count > 0) {
         struct graph_replays *replays = require_memory(calloc(1, sizeof *replays));
 
