@@ -195,6 +195,7 @@ GROUPS = [
         "tests/python/test_plan_from.py [--long]",
         "tests/python/test_plan_against_run.py",
         "tests/python/test_planned_runs.py",
+        "tests/oracle/check_own_plans.py",
         "tests/properties/plans_of_models.py [--long]",
     ),
     program(
