@@ -355,11 +355,11 @@ static bool names_stat(struct proto_bytes plane, const char *stat)
 
 static bool ops_are_of_work(const struct found_planes *found, const struct found_plane *device)
 {
-    bool is_told = !device || !device->has_streams || !names_stat(device->message, "hlo_op");
+    bool is_known = !device || !device->has_streams || !names_stat(device->message, "hlo_op");
 
-    for (size_t i = 0; i < found->count && !is_told; i++)
-        is_told = is_host(found->planes[i].name) && names_stat(found->planes[i].message, "hlo_op");
-    return !is_told;
+    for (size_t i = 0; i < found->count && !is_known; i++)
+        is_known = is_host(found->planes[i].name) && names_stat(found->planes[i].message, "hlo_op");
+    return !is_known;
 }
 
 /* A plane is opened for as long as it is read only: its tables of names are its own and go
