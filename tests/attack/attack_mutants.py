@@ -259,7 +259,8 @@ def try_mutant(book: Book, kind: Kind, form: Format, number: int) -> None:
     arguments = [{"FILE": str(given), "OUT": str(output)}.get(word, word) for word in words]
     outcome = kind.try_program(arguments, size=len(data))
     told = f"mutant {number} of {sample.name}: {' '.join(words)}: "
-    allowed = (0, 2, 3, 4, 5) if "--model" in words else (0, 3, 4, 5)  # 2: of --seq beside it
+    # 2: --seq beside the config, or a recording of another model beside the plan
+    allowed = (0, 2, 3, 4, 5) if "--model" in words or form.name == "plans" else (0, 3, 4, 5)
     kind.expect(outcome.status in allowed, f"{told}exit {outcome.status}")
     kind.expect(
         outcome.status == 0 or bool(outcome.errors), f"{told}exit {outcome.status} without a word"

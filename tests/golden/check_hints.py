@@ -58,7 +58,7 @@ def no_batches(description: Description) -> None:
 HOLES: tuple[Callable[[Description], None], ...] = (no_models, no_modules, no_steps, no_batches)
 GRAPHS = GOLDEN / "graphs"
 WANTED_OF_GRAPHS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "that given has no graph of their kernels": lambda launch: launch.update(kernel="another"),
+    "that given has none of their kernels": lambda launch: launch.update(kernel="another"),
     "needs a capture that names its kernels": lambda launch: launch.pop("kernel"),
 }
 WANTED = {no_models: "needs the model in capture.json", no_steps: "needs the steps in capture.json"}

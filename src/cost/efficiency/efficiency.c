@@ -388,8 +388,8 @@ static const char *graphs_need(const struct graph_replays *graphs, int64_t *lack
 {
     static const char *const needs[GRAPH_FATE_COUNT] = {
         [GRAPH_NO_NAMES] = "needs a capture that names its kernels: `flopledger run` records one",
-        [GRAPH_NO_MATCH] = "needs the capture of these CUDA graphs: that given has no graph of "
-                           "their kernels",
+        [GRAPH_NO_MATCH] =
+            "needs the capture of these CUDA graphs: that given has none of their kernels",
     };
     enum graph_fate most = GRAPH_NO_CAPTURE;
 

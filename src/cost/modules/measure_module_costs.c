@@ -510,7 +510,7 @@ static void module_costs_add_host_events(struct measurement *work)
             to->host_ns += work->own_ns[i];
         if (work->costs->counted.states[i] == OP_COUNTED)
             module_costs_add_op(to, &work->costs->counted.costs[work->costs->counted.cost_of[i]]);
-        if (module_of_mark(&work->costs->tree, trace, event) != NO_MODULE)
+        if (module_of_mark(&work->costs->tree, event) != NO_MODULE)
             module_costs_add_call(work, i);
         else if (is_optimizer_range(trace, event))
             work->costs->optimizer_steps++;

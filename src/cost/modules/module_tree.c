@@ -29,25 +29,29 @@ static bool is_name_of_frame(const char *name)
     return has_prefix(name, frame_prefix);
 }
 
+static bool has_kind_of_mark(const struct event *event, bool is_of_frames)
+{
+    return is_of_frames ? event->kind == EVENT_PYTHON_FUNCTION
+                        : event->kind == EVENT_OPERATOR || event->kind == EVENT_ANNOTATION;
+}
+
 bool is_module_mark(const struct trace *trace, const struct event *event)
 {
-    return (event->kind == EVENT_OPERATOR || event->kind == EVENT_ANNOTATION) &&
-           is_name_of_mark(trace_text(trace, event->name));
+    return has_kind_of_mark(event, false) && is_name_of_mark(trace_text(trace, event->name));
 }
 
 static bool is_module_frame(const struct trace *trace, const struct event *event)
 {
-    return event->kind == EVENT_PYTHON_FUNCTION && is_name_of_frame(trace_text(trace, event->name));
+    return has_kind_of_mark(event, true) && is_name_of_frame(trace_text(trace, event->name));
 }
 
-uint32_t module_of_mark(const struct module_tree *tree, const struct trace *trace,
-                        const struct event *event)
+/* Only names of marks have a module, so the name is not looked at once more. */
+
+uint32_t module_of_mark(const struct module_tree *tree, const struct event *event)
 {
     uint32_t module = tree->by_event_name[event->name];
 
-    if (module == NO_MODULE)
-        return NO_MODULE;
-    return is_module_mark(trace, event) || is_module_frame(trace, event) ? module : NO_MODULE;
+    return has_kind_of_mark(event, tree->is_of_frames) ? module : NO_MODULE;
 }
 
 /* The module of a dotted name, new where there is none; its parent is still to be set. */
@@ -91,22 +95,28 @@ static uint32_t add_dotted_parents(struct module_tree *tree, uint32_t module)
     return module;
 }
 
+static bool is_name_of_engine(const char *name)
+{
+    return has_prefix(name, backward_prefix);
+}
+
 /* The module of the outermost mark around event `i` in the forward, of frames of the innermost one;
  * NO_MODULE where there is none, or where the call is made by a backward (a recomputation says
  * nothing of its place). */
 static uint32_t outermost_around(const struct module_tree *tree, const struct trace *trace,
-                                 const uint32_t *parents, uint32_t i)
+                                 const uint32_t *parents, struct name_answers *backwards,
+                                 uint32_t i)
 {
     uint32_t outermost = NO_MODULE;
 
     i = parents[i];
     for (int depth = 0; i != NO_EVENT && depth < NESTING_MAX; depth++, i = parents[i]) {
         const struct event *event = &trace->host[i];
-        uint32_t module = module_of_mark(tree, trace, event);
+        uint32_t module = module_of_mark(tree, event);
 
         if (module != NO_MODULE && (outermost == NO_MODULE || !tree->is_of_frames))
             outermost = module;
-        if (has_prefix(trace_text(trace, event->name), backward_prefix))
+        if (name_answer(backwards, trace, event->name))
             return NO_MODULE;
     }
     return outermost;
@@ -298,6 +308,7 @@ void module_tree_build(struct module_tree *tree, const struct trace *trace, cons
                        const struct model_description *description)
 {
     size_t strings = string_pool_count(&trace->strings);
+    struct name_answers backwards = {.ask = is_name_of_engine};
     uint32_t mark_count = 0;
     struct mark *marks = NULL;
 
@@ -318,9 +329,10 @@ void module_tree_build(struct module_tree *tree, const struct trace *trace, cons
         uint32_t module = tree->by_event_name[trace->host[marks[i].event].name];
 
         if (module != NO_MODULE)
-            place_under_outermost(tree, module,
-                                  outermost_around(tree, trace, parents, marks[i].event));
+            place_under_outermost(
+                tree, module, outermost_around(tree, trace, parents, &backwards, marks[i].event));
     }
+    free(backwards.answers);
     free(marks);
     if (tree->count == 0)
         return;

@@ -41,8 +41,7 @@ bool is_module_mark(const struct trace *trace, const struct event *event);
 
 /* The module whose call the event is: a mark, or in a trace without any a frame "nn.Module: ...";
  * NO_MODULE for all other events. */
-uint32_t module_of_mark(const struct module_tree *tree, const struct trace *trace,
-                        const struct event *event);
+uint32_t module_of_mark(const struct module_tree *tree, const struct event *event);
 
 /* `tree` must be zeroed; it is left empty where the trace has no marks. `parents` as
  * find_host_parents gives it. Modules that are described (may be NULL) stand in that order, called
