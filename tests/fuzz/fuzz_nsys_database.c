@@ -32,6 +32,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (trace_source_open(&source, file.path, &error))
         for (uint32_t part = 0; part < source.part_count && part < 4; part++)
             read_part(&source, part);
-    fuzz_file_close(&file, &error);
+    fuzz_file_close(&file);
     return 0;
 }

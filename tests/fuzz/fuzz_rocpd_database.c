@@ -27,6 +27,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 require_invariant(trace.device[i].duration_ns >= 0,
                                   "that no kernel ends before it starts");
         }
-    fuzz_file_close(&file, &error);
+    fuzz_file_close(&file);
     return 0;
 }
