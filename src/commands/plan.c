@@ -247,21 +247,20 @@ static bool plan_needs(const struct plan_settings *settings, struct error *error
     return true;
 }
 
-/* The first option in `asked` (names and values as parse_options_noting leaves them) that is not in
- * `read`, which ends with NULL. */
-static const char *plan_option_not_read(const struct bytes *asked, const char *const read[])
+/* The first option in `asked` (names and values as parse_options_noting leaves them) that is in
+ * `names`, which ends with NULL, or, without is_among, that is not. */
+static const char *plan_option_asked(const struct bytes *asked, const char *const names[],
+                                     bool is_among)
 {
     const char *end = (const char *)asked->bytes + asked->length;
 
-    for (const char *at = (const char *)asked->bytes; at < end;) {
-        const char *name = at;
+    for (const char *at = (const char *)asked->bytes; at < end; at += strlen(at) + 1) {
         size_t i = 0;
 
-        while (read[i] && strcmp(read[i], name) != 0)
+        while (names[i] && strcmp(names[i], at) != 0)
             i++;
-        if (!read[i])
-            return name;
-        at += strlen(at) + 1;
+        if ((names[i] != NULL) == is_among)
+            return at;
         at += strlen(at) + 1;
     }
     return NULL;
@@ -275,7 +274,7 @@ static bool plan_a_recording(struct plan_settings *settings, const struct bytes 
     static const char *const read[] = {
         "from", "model", "batch",        "seq",   "device",         "devices", "tp",
         "pp",   "vp",    "global-batch", "rates", "recorded-rates", NULL};
-    const char *of_model = plan_option_not_read(asked, read);
+    const char *of_model = plan_option_asked(asked, read, false);
     struct peak_settings recorded = {.rates = NULL};
 
     if (of_model)
@@ -304,7 +303,7 @@ static bool plan_reads_for_serving(const struct bytes *asked, struct error *erro
 {
     static const char *const read[] = {"model", "device",  "tp",    "context",   "latency", "rates",
                                        "node",  "network", "dtype", "allreduce", NULL};
-    const char *of_training = plan_option_not_read(asked, read);
+    const char *of_training = plan_option_asked(asked, read, false);
 
     return !of_training ||
            error_set(error, ERROR_USAGE,
@@ -315,14 +314,7 @@ static bool plan_reads_for_serving(const struct bytes *asked, struct error *erro
 
 static bool plan_is_asked(const struct bytes *asked, const char *name)
 {
-    const char *end = (const char *)asked->bytes + asked->length;
-
-    for (const char *at = (const char *)asked->bytes; at < end; at += strlen(at) + 1) {
-        if (strcmp(at, name) == 0)
-            return true;
-        at += strlen(at) + 1;
-    }
-    return false;
+    return plan_option_asked(asked, (const char *const[]){name, NULL}, true) != NULL;
 }
 
 /* Options that change nothing where nothing interrupts; NULL: none of them is given. */

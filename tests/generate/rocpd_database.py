@@ -9,14 +9,12 @@ puts all processes into tables without a guid in their names, where ids repeat; 
 
 from __future__ import annotations
 
-import argparse
 import json
 import sqlite3
 from pathlib import Path
 from typing import Any
 
-from ledger_script import Plan
-from rocprof_json import agents_of, processes_of
+from rocprof_json import agents_of, parser_of, processes_asked
 from rocprof_process import GPU_FIRST_NODE, Process
 
 NODE = 7
@@ -224,19 +222,8 @@ def write_rocpd(path: Path, processes: list[Process], shape: str = "own") -> Non
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--seed", default="1", help="the same seed makes the same run")
-    parser.add_argument("--steps", type=int, default=5)
-    parser.add_argument("--blocks", type=int, default=6, help="how long a step is")
-    parser.add_argument("--ranks", type=int, default=1)
-    parser.add_argument("--shape", choices=SHAPES, default="own")
-    parser.add_argument("--output", type=Path, required=True)
-    arguments = parser.parse_args()
-    plan = Plan(arguments.steps, arguments.blocks, True)
-    processes = processes_of(arguments.seed, plan, arguments.ranks)
-    write_rocpd(arguments.output, processes, arguments.shape)
+    arguments = parser_of(__doc__, SHAPES, "own").parse_args()
+    write_rocpd(arguments.output, processes_asked(arguments), arguments.shape)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -246,24 +247,35 @@ def processes_of(seed: str, plan: Plan, ranks: int) -> list[Process]:
     ]
 
 
-def main() -> None:
+def parser_of(
+    description: str | None, shapes: Iterable[str], usual: str
+) -> argparse.ArgumentParser:
+    """What each writer of rocprof's forms is asked."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seed", default="1", help="the same seed makes the same run")
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--blocks", type=int, default=6, help="how long a step is")
     parser.add_argument("--ranks", type=int, default=1)
-    parser.add_argument("--shape", choices=SHAPES, default="compact")
-    parser.add_argument("--megabytes", type=int, help="make a large one instead, of that size")
+    parser.add_argument("--shape", choices=shapes, default=usual)
     parser.add_argument("--output", type=Path, required=True)
+    return parser
+
+
+def processes_asked(arguments: argparse.Namespace) -> list[Process]:
+    plan = Plan(arguments.steps, arguments.blocks, True)
+    return processes_of(arguments.seed, plan, arguments.ranks)
+
+
+def main() -> None:
+    parser = parser_of(__doc__, SHAPES, "compact")
+    parser.add_argument("--megabytes", type=int, help="make a large one instead, of that size")
     arguments = parser.parse_args()
     if arguments.megabytes:
         write_large(arguments.output, arguments.megabytes)
         return
-    plan = Plan(arguments.steps, arguments.blocks, True)
-    processes = processes_of(arguments.seed, plan, arguments.ranks)
-    write_json(arguments.output, processes, arguments.shape)
+    write_json(arguments.output, processes_asked(arguments), arguments.shape)
 
 
 if __name__ == "__main__":

@@ -10,15 +10,13 @@ schema 0, with sizes beside ops.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sqlite3
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ledger_script import Plan
-from rocprof_json import processes_of
+from rocprof_json import parser_of, processes_asked
 from rocprof_process import GPU_FIRST_NODE, Process
 from rocprof_recording import CATEGORIES, rocprof_part
 import trace_event as te
@@ -298,19 +296,8 @@ def rpd_part(trace: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--seed", default="1", help="the same seed makes the same run")
-    parser.add_argument("--steps", type=int, default=5)
-    parser.add_argument("--blocks", type=int, default=6, help="how long a step is")
-    parser.add_argument("--ranks", type=int, default=1)
-    parser.add_argument("--shape", choices=SHAPES, default="3")
-    parser.add_argument("--output", type=Path, required=True)
-    arguments = parser.parse_args()
-    plan = Plan(arguments.steps, arguments.blocks, True)
-    processes = processes_of(arguments.seed, plan, arguments.ranks)
-    write_rpd(arguments.output, processes, arguments.shape)
+    arguments = parser_of(__doc__, SHAPES, "3").parse_args()
+    write_rpd(arguments.output, processes_asked(arguments), arguments.shape)
 
 
 if __name__ == "__main__":

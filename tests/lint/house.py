@@ -22,7 +22,7 @@ from source_files import ROOT, finish
 # Figure, the limit that holds today, and the goal. Higher is better only where the key stands in AT_LEAST.
 LIMITS: dict[str, tuple[float, float]] = {
     "rooms in src/": (16, 16),
-    "commands/: lines": (5005, 5000),
+    "commands/: lines": (4997, 5000),
     "commands/: .c files": (25, 25),
     "commands/: rooms included": (10, 10),
     "floors": (8, 8),

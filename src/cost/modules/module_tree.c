@@ -46,7 +46,6 @@ static bool is_module_frame(const struct trace *trace, const struct event *event
 }
 
 /* Only names of marks have a module, so the name is not looked at once more. */
-
 uint32_t module_of_mark(const struct module_tree *tree, const struct event *event)
 {
     uint32_t module = tree->by_event_name[event->name];

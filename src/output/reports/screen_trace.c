@@ -1,4 +1,5 @@
 /* The first screen of one rank's profile: where a step goes. */
+#include "cost/modules/model_description.h"
 #include "output/reports/screen_steps.h"
 #include "output/reports/screen_text.h"
 #include "output/results/metrics.h"
@@ -16,14 +17,13 @@ static bool is_trace(const struct screen_builder *builder)
  * steps clearly longer. */
 static void add_step_time(struct screen_builder *builder, const struct section *ledger)
 {
-    static const double longer = 1.1;
     struct value plain = find_number(ledger, "plain_step_time");
     struct value mean = find_number(ledger, "step_time_mean");
     struct value low = metric_number(builder->rank, METRIC_STEP_TIME_MIN);
     struct value high = metric_number(builder->rank, METRIC_STEP_TIME_MAX);
 
     screen_add_time_range(builder, screen_span(builder), mean, low, high);
-    if (plain.unit == UNIT_TIME_NS && (double)mean.integer > longer * (double)plain.integer)
+    if (plain.unit == UNIT_TIME_NS && 100 * mean.integer > PLAIN_LONGER_PER_CENT * plain.integer)
         screen_add_figure_text(builder, screen_format(builder, "%s where not recorded",
                                                       screen_value(builder, &plain)));
 }
@@ -130,15 +130,14 @@ static void fill_trace(struct screen_builder *builder)
     struct value numbers = find_number(run, "step_numbers");
     struct value script = find_number(run, "script");
     const char *device = screen_device(builder);
+    const char *program = "";
     const char *verdict;
 
-    builder->screen->subject = screen_format(
-        builder, "%s %s %s%s%s%s%s", screen_rank_file(builder), builder->dot,
-        script.unit == UNIT_TEXT ? script.text : "", script.unit == UNIT_TEXT ? " " : "",
-        script.unit == UNIT_TEXT ? builder->dot : "", script.unit == UNIT_TEXT ? " " : "",
-        device ? device : "CPU");
+    if (script.unit == UNIT_TEXT)
+        program = screen_format(builder, " %s %s", builder->dot, script.text);
     builder->screen->subject =
-        screen_format(builder, "%s%s", builder->screen->subject, screen_steps(builder, numbers));
+        screen_format(builder, "%s%s %s %s%s", screen_rank_file(builder), program, builder->dot,
+                      device ? device : "CPU", screen_steps(builder, numbers));
     add_figures(builder);
     fill_chart(builder);
     screen_tell_trigger(builder);

@@ -3,14 +3,10 @@
  * Each process has tables of its own, rocpd_NAME_GUID, or stands in common ones with its guid; the
  * views of the file, which are programs, are not run. Ids count within a guid. */
 #include "base/core/array.h"
-#include "base/io/progress.h"
 #include "base/json/json_walk.h"
-#include "base/text/prefix.h"
 #include "readers/reader.h"
 #include "readers/rocprof/rocpd_reading.h"
 
-#include <inttypes.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,19 +231,14 @@ static bool rocpd_read(struct trace *trace, struct input_stream *input,
     rocprof_run_init(&reading.run, options->skips_details);
     rocpd_read_all(&reading);
     rocpd_name_run(&reading, options->part, parts->count);
-    sqlite_input_tell_damage(&reading.run.builder.read, &database);
-    if (parts->count <= 1) /* else tables are those of other ranks */
-        sqlite_input_tell_unused(&reading.run.builder.read, &database, "rocpd_info_");
-    reading.run.builder.read.text_bytes = database.file_bytes;
-    progress_advance(options->progress, database.file_bytes);
-    is_good = rocprof_check_rows(&reading.run, &database,
-                                 "record with rocprofv3 --kernel-trace --memory-copy-trace "
-                                 "--hip-trace --marker-trace",
-                                 error);
-    if (is_good) {
-        rocprof_run_finish(&reading.run);
-        trace_finish(trace, &reading.run.builder, 1, options->threads);
-    }
+    /* Of several ranks tables are those of others. */
+    is_good = rocprof_finish_rows(
+        &reading.run,
+        &(struct rocprof_rows_end){.database = &database,
+                                   .own_tables = parts->count <= 1 ? "rocpd_info_" : NULL,
+                                   .remedy = "record with rocprofv3 --kernel-trace "
+                                             "--memory-copy-trace --hip-trace --marker-trace"},
+        trace, options, error);
     rocpd_reading_clear(&reading);
     free(parts);
     return is_good;

@@ -241,9 +241,18 @@ void rocprof_take_name(struct rocprof_run *run, struct rocprof_record *record, u
 void rocprof_name_process(struct rocprof_run *run, uint32_t part, uint32_t count,
                           const char *order);
 
-/* False with `error` set where there is nothing to report; `remedy`: how to record. */
-MUST_USE bool rocprof_check_rows(const struct rocprof_run *run, const struct sqlite_input *database,
-                                 const char *remedy, struct error *error);
+struct rocprof_rows_end {
+    struct sqlite_input *database;
+    const char *own_tables; /* how those begin that are used, or no data; all others are told as not
+                               used. NULL: nothing is told of them */
+    const char *remedy;     /* how to record */
+};
+
+/* What a database came to, into `trace`. False with `error` set where there is nothing to report.
+ */
+MUST_USE bool rocprof_finish_rows(struct rocprof_run *run, const struct rocprof_rows_end *end,
+                                  struct trace *trace, const struct read_options *options,
+                                  struct error *error);
 
 /* ---- one record of rocprofv3's JSON ---- */
 

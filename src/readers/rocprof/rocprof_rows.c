@@ -1,5 +1,6 @@
 /* What the readers of databases of ROCm's recorders do alike with rows: texts, records, and what is
  * told of a process. */
+#include "base/io/progress.h"
 #include "base/text/prefix.h"
 #include "readers/rocprof/rocprof_reading.h"
 
@@ -97,8 +98,8 @@ void rocprof_name_process(struct rocprof_run *run, uint32_t part, uint32_t count
 }
 
 /* A recording of the host alone is worth a report, and one of nothing is told with what to do. */
-bool rocprof_check_rows(const struct rocprof_run *run, const struct sqlite_input *database,
-                        const char *remedy, struct error *error)
+static bool has_rows_of_use(const struct rocprof_run *run, const struct sqlite_input *database,
+                            const char *remedy, struct error *error)
 {
     if (rocprof_run_has_events(run))
         return true;
@@ -110,4 +111,20 @@ bool rocprof_check_rows(const struct rocprof_run *run, const struct sqlite_input
     return error_set(error, ERROR_NO_DATA,
                      "no kernel, copy, call or marker in it (%" PRId64 " other rows): %s",
                      run->builder.read.events, remedy);
+}
+
+bool rocprof_finish_rows(struct rocprof_run *run, const struct rocprof_rows_end *end,
+                         struct trace *trace, const struct read_options *options,
+                         struct error *error)
+{
+    sqlite_input_tell_damage(&run->builder.read, end->database);
+    if (end->own_tables)
+        sqlite_input_tell_unused(&run->builder.read, end->database, end->own_tables);
+    run->builder.read.text_bytes = end->database->file_bytes;
+    progress_advance(options->progress, end->database->file_bytes);
+    if (!has_rows_of_use(run, end->database, end->remedy, error))
+        return false;
+    rocprof_run_finish(run);
+    trace_finish(trace, &run->builder, 1, options->threads);
+    return true;
 }

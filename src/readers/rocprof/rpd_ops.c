@@ -4,7 +4,6 @@
 #include "readers/rocprof/rpd_reading.h"
 
 #include <sqlite3.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,13 +1,9 @@
 /* Reads the SQLite databases of RocmProfileData (RPD, .rpd), one process at a time: a process with
  * work on a device is a rank. Views of the file, which are programs, are not run. */
-#include "base/io/progress.h"
-#include "base/text/prefix.h"
 #include "readers/rocprof/rpd_reading.h"
 
 #include <inttypes.h>
-#include <sqlite3.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- calls and ranges of the host ----------------------------------------------------------- */
@@ -219,19 +215,14 @@ static bool rpd_read(struct trace *trace, struct input_stream *input,
     rpd_read_calls(&reading);
     rocprof_name_process(&reading.run, reading.part, parts.count,
                          "numbered in the order of their devices");
-    sqlite_input_tell_damage(&reading.run.builder.read, &database);
-    if (reading.part == 0)
-        sqlite_input_tell_unused(&reading.run.builder.read, &database, "ext_");
-    reading.run.builder.read.text_bytes = database.file_bytes;
-    progress_advance(options->progress, database.file_bytes);
-    is_good = rocprof_check_rows(&reading.run, &database,
-                                 "record with runTracer.sh, or call rpdTracerControl().start() in "
-                                 "a program that loadTracer.sh runs",
-                                 error);
-    if (is_good) {
-        rocprof_run_finish(&reading.run);
-        trace_finish(trace, &reading.run.builder, 1, options->threads);
-    }
+    is_good = rocprof_finish_rows(
+        &reading.run,
+        &(struct rocprof_rows_end){.database = &database,
+                                   .own_tables = reading.part == 0 ? "ext_" : NULL,
+                                   .remedy = "record with runTracer.sh, or call "
+                                             "rpdTracerControl().start() in a program that "
+                                             "loadTracer.sh runs"},
+        trace, options, error);
     rpd_reading_clear(&reading);
     return is_good;
 }

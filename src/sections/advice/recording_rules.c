@@ -83,7 +83,6 @@ int64_t recording_end_ns(const struct advice_case *advice, uint32_t step)
  * would not hold that work are steps of another kind, and tell nothing. */
 int64_t plain_step_of(const struct advice_case *advice)
 {
-    enum { LONGER_PER_CENT = 110 };
     const struct ledger *ledger = advice->ledger;
     struct plain_steps plain =
         advice->description ? advice->description->plain : (struct plain_steps){0};
@@ -96,7 +95,7 @@ int64_t plain_step_of(const struct advice_case *advice)
     free(spread.steps);
     for (uint32_t i = 0; i < ledger->step_count; i++)
         busy_ns -= accounts_held_ns(&ledger->steps[i], ACCOUNT_BITS_IDLE);
-    return 100 * spread.median_ns < LONGER_PER_CENT * plain.median_ns ||
+    return 100 * spread.median_ns < PLAIN_LONGER_PER_CENT * plain.median_ns ||
                    busy_ns > plain.median_ns * ledger->step_count
                ? 0
                : plain.median_ns;

@@ -2,6 +2,7 @@
  * like one of plan and run, and tell causes that there are not. */
 #include "cost/flops/op_call.h"
 #include "sections/model/plan_sections.h"
+#include "sections/model/trained_batch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,14 +27,7 @@ static bool find_strange_table(struct looked_up *table, const struct planned_ste
     bool is_strange = true;
 
     for (uint32_t i = 0; i < trace->host_count && is_strange; i++) {
-        const struct event_detail *detail = &trace->details[trace->host[i].detail];
-        struct op_call_text text = {.name = "aten::embedding"};
-
-        if (trace->host[i].kind != EVENT_OPERATOR || !detail->input_shapes ||
-            strcmp(trace_text(trace, trace->host[i].name), text.name) != 0)
-            continue;
-        text.shapes = trace_text(trace, detail->input_shapes);
-        if (!op_call_parse(&call, &text) || rank_of(&call, 0) != 2)
+        if (!embedding_call_parse(&call, trace, i) || rank_of(&call, 0) != 2)
             continue;
         is_strange = size_of(&call, 0, 1) != plan->hidden &&
                      size_of(&call, 0, 1) * plan->tensor != plan->hidden;

@@ -32,18 +32,10 @@ static struct pass_size embedded_pass(const struct analysis_input *input)
     struct pass_size pass = {0, 0};
     struct op_call call = {.name = NULL};
 
-    for (uint32_t i = 0; i < trace->host_count; i++) {
-        const struct event_detail *detail = &trace->details[trace->host[i].detail];
-        struct op_call_text text = {.name = "aten::embedding"};
-
-        if (trace->host[i].kind != EVENT_OPERATOR || !detail->input_shapes ||
-            strcmp(trace_text(trace, trace->host[i].name), text.name) != 0)
-            continue;
-        text.shapes = trace_text(trace, detail->input_shapes);
-        if (op_call_parse(&call, &text) && rank_of(&call, 1) == 2 &&
+    for (uint32_t i = 0; i < trace->host_count; i++)
+        if (embedding_call_parse(&call, trace, i) && rank_of(&call, 1) == 2 &&
             elements_of(&call, 1) > pass.samples * pass.sequence)
             pass = (struct pass_size){size_of(&call, 1, 0), size_of(&call, 1, 1)};
-    }
     op_call_clear(&call);
     return pass;
 }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 /* capture.json is there. */
 static bool is_described(const struct analysis_input *input)
@@ -32,6 +33,19 @@ struct trained_batch trained_batch_of_step(const struct analysis_input *input, u
 
     return step ? (struct trained_batch){step->samples, step->tokens}
                 : (struct trained_batch){-1, -1};
+}
+
+bool embedding_call_parse(struct op_call *call, const struct trace *trace, uint32_t host_event)
+{
+    const struct event *event = &trace->host[host_event];
+    const struct event_detail *detail = &trace->details[event->detail];
+    struct op_call_text text = {.name = "aten::embedding"};
+
+    if (event->kind != EVENT_OPERATOR || !detail->input_shapes ||
+        strcmp(trace_text(trace, event->name), text.name) != 0)
+        return false;
+    text.shapes = trace_text(trace, detail->input_shapes);
+    return op_call_parse(call, &text);
 }
 
 /* -1 where one of the two is not known. */

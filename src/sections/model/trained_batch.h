@@ -2,8 +2,10 @@
 #ifndef FLOPLEDGER_SECTIONS_MODEL_TRAINED_BATCH_H
 #define FLOPLEDGER_SECTIONS_MODEL_TRAINED_BATCH_H
 
+#include "cost/flops/op_call.h"
 #include "sections/analysis.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* On this rank, all steps summed; -1: of one of them at least it is not known. */
@@ -20,6 +22,9 @@ double mean_core_wait_ns(const struct analysis_input *input);
 
 /* The batch of one step of the ledger. */
 struct trained_batch trained_batch_of_step(const struct analysis_input *input, uint32_t index);
+
+/* Of a call of aten::embedding whose shapes are known; false for all else. The owner clears it. */
+bool embedding_call_parse(struct op_call *call, const struct trace *trace, uint32_t host_event);
 
 /* What would tell where tokens, or samples, are not known. */
 const char *tokens_need(const struct analysis_input *input);
