@@ -2,7 +2,7 @@
 """Plans beside runs of our own on one GPU: check_own_plans.py PROGRAM [--write]
 
 The runs are those of tests/gpu/runs_to_plan.py, kept in tests/gpu/results/runs-to-plan-*.jsonl: models of transformers, whose code is
-neither Megatron's nor a server's. No constant of the plan was chosen on them. --write puts the table into docs/plan.md.
+neither Megatron's nor a server's. No constant of the plan was chosen on them. --write puts the table into docs/plan-accuracy.md.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from shared_traces import Outcome, program_of
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "tests" / "gpu" / "results"
-DOCUMENT = ROOT / "docs" / "plan.md"
+DOCUMENT = ROOT / "docs" / "plan-accuracy.md"
 MARKS = ("<!-- own runs -->\n", "<!-- /own runs -->\n")
 DEVICES = {"NVIDIA H100 80GB HBM3": "H100 SXM"}
 OPTIONS = {"eager": ["--eager"], "recompute": ["--eager", "--recompute", "full"], "compile": []}

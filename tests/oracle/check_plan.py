@@ -3,8 +3,8 @@
 
 Every row of reference/vtrain and of reference/published_runs.tsv in the folder of other people's data
 (FLOPLEDGER_SHARED, or ../shared) that says what `flopledger plan` needs is planned, and the errors must stay within
-LIMITS. docs/plan.md must hold the two tables that are made of them: --write writes them there, --table prints them and
-more, --rows writes each row with its accounts. Skips without the folder.
+LIMITS. docs/plan.md and docs/plan-accuracy.md must hold the three tables that are made of them: --write writes them
+there, --table prints them and more, --rows writes each row with its accounts. Skips without the folder.
 """
 
 from __future__ import annotations
@@ -154,7 +154,9 @@ RECIPES = [
     ("LLAMA3_70B", "GB300", "25.09", "27", "fp8", ["--offload-layers=20"]),
     ("LLAMA3_8B", "H100", "25.11", "27", "fp8", ["--recompute=full", "--recompute-share=0.15625"]),
 ]
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "plan.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = DOCS / "plan.md"
+DOCUMENT = DOCS / "plan-accuracy.md"
 TOGETHER = "published runs together"
 UNSEEN = "of those, no constant was chosen on"
 
@@ -463,19 +465,40 @@ def goal(text: str, reached: float, limit: float, figure: str) -> str:
 
 
 def row_of_order(name: str, runs: list[Run]) -> str:
-    same, other, far = order_of_layouts(runs)
-    order, pairs = kendall(same, other)
-    apart, fewer = kendall(*order_of_layouts(runs, NOISE)[:2])
-    near = kendall(*order_of_layouts([run for run in runs if abs(run.error) <= FAR])[:2])
+    order, pairs = kendall(*order_of_layouts(runs)[:2])
     return goal(
         f"order of layouts, Kendall's tau 0.8: {name}",
         -order,
         -0.8,
-        f"{order:.3f} of {pairs} pairs; {apart:.3f} of the {fewer} that differ by more than {100 * NOISE:.1f} %, as "
-        f"repeats do; {far} of the {other} inverted have a run that is more than {100 * FAR:.0f} % off, without which "
-        f"{near[0]:.3f} of {near[1]}; a plan without error would have {order_without_error(runs):.2f} of a second "
-        f"measurement, if its repeats differ by {100 * NOISE:.1f} %",
+        f"{order:.3f} of {pairs} pairs",
     )
+
+
+def table_of_orders(sources: dict[str, list[Run]]) -> str:
+    """What is behind each tau: the noise of measurements, and runs that are far off."""
+    lines = [
+        f"| runs | tau | of pairs that differ by more than {100 * NOISE:.1f} % | pairs inverted | of these, with a run "
+        f"more than {100 * FAR:.0f} % off | tau without such runs | tau that a plan without error would have of a second "
+        "measurement |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, runs in sources.items():
+        same, other, far = order_of_layouts(runs)
+        order, pairs = kendall(same, other)
+        apart, fewer = kendall(*order_of_layouts(runs, NOISE)[:2])
+        near = kendall(*order_of_layouts([run for run in runs if abs(run.error) <= FAR])[:2])
+        lines.append(
+            f"| {name} | {order:.3f} of {pairs} | {apart:.3f} of {fewer} | {other} | {far} | {near[0]:.3f} of {near[1]} "
+            f"| {order_without_error(runs):.2f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def of_several_layouts(
+    sources: dict[str, list[Run]], tables: dict[str, list[Run]]
+) -> dict[str, list[Run]]:
+    names = ("vTrain, single node", "vTrain, multi node")
+    return {name: sources[name] for name in names} | {TOGETHER: tables[TOGETHER]}
 
 
 def table_of_goals(
@@ -511,8 +534,8 @@ def table_of_goals(
         rows.append(
             goal(f"calibrated by one run, {text}: 5 % median", middle_of(by_source), 0.05, figure)
         )
-    for name in ("vTrain, single node", "vTrain, multi node", TOGETHER):
-        rows.append(row_of_order(name, tables[name] if name == TOGETHER else sources[name]))
+    for name, runs in of_several_layouts(sources, tables).items():
+        rows.append(row_of_order(name, runs))
     rows.append(
         goal("what ran is never called out of memory", len(full), 0, f"{len(full)} of them")
     )
@@ -581,25 +604,28 @@ def main() -> None:
     )
     outcome.check(len(refused) <= 1, f"refused: {[run.name + run.problem for run in refused[:5]]}")
     outcome.check(not full, f"ran, but out of memory by plan: {[run.name for run in full]}")
-    made = [table_of_sources(tables), table_of_goals(sources, tables, full)]
+    made = [
+        (PAGE, table_of_sources(tables)),
+        (PAGE, table_of_goals(sources, tables, full)),
+        (DOCUMENT, table_of_orders(of_several_layouts(sources, tables))),
+    ]
     sentences = [f"{model} on {', '.join(errors)} %" for model, errors in decode.items()]
     sentences.append(f"The plan is {exchange[0]} and {exchange[1]} % off")
     for sentence in sentences:
         document = " ".join(DOCUMENT.read_text(encoding="utf-8").split())
         outcome.check(sentence in document, f"{DOCUMENT.name} lacks: {sentence}")
     outcome.check(len(decode) == 4, f"gpt-fast's rows: {dict(decode)}")
-    for word in sys.argv:
-        if word == "--write":
-            DOCUMENT.write_text(
-                with_tables(DOCUMENT.read_text(encoding="utf-8"), made), encoding="utf-8"
+    for page, table in made:
+        if "--write" in sys.argv:
+            page.write_text(
+                with_tables(page.read_text(encoding="utf-8"), [table]), encoding="utf-8"
             )
-    for table in made:
         outcome.check(
-            table in DOCUMENT.read_text(encoding="utf-8"),
-            f"{DOCUMENT.name} has other figures than these; --write writes them:\n{table}",
+            table in page.read_text(encoding="utf-8"),
+            f"{page.name} has other figures than these; --write writes them:\n{table}",
         )
     if "--table" in sys.argv:
-        print("\n".join(made))
+        print("\n".join(table for _, table in made))
         for text, count in sorted(lacking.items()):
             print(f"not compared: {count}: {text}")
         for run in sorted(tables[TOGETHER], key=lambda run: -abs(run.error))[:40]:

@@ -3,7 +3,7 @@
 
 Published runs that tell their memory (BLOOM's page and torchtitan's, in reference/published_runs.tsv), two logs of
 Megatron, and layouts of BLOOM's page that ran out of memory, all in the folder of other people's data
-(FLOPLEDGER_SHARED, or ../shared), are planned. Errors must stay within LIMITS, and docs/plan.md must hold the table
+(FLOPLEDGER_SHARED, or ../shared), are planned. Errors must stay within LIMITS, and docs/plan-accuracy.md must hold the table
 that is made of them: --write writes it there. Skips without the folder.
 """
 

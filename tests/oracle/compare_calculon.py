@@ -2,7 +2,7 @@
 """Calculon beside `flopledger plan` on measured steps: compare_calculon.py PROGRAM CHECKOUT [--write]
 
 CHECKOUT is a clone of https://github.com/calculon-ai/calculon, of which nothing is part of this project. Each row of
-check_plan.py that Calculon can express is told to it (application, execution, system) and run by it, and planned. Prints how far both are off, by source, and what Calculon cannot express; --write puts it into docs/plan.md.
+check_plan.py that Calculon can express is told to it (application, execution, system) and run by it, and planned. Prints how far both are off, by source, and what Calculon cannot express; --write puts it into docs/plan-accuracy.md.
 Skips without the folder of other people's data, or without CHECKOUT. Calculon imports pandas.
 """
 
