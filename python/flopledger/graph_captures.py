@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from flopledger.capture_folder import COMPRESSION, remove
-from flopledger.graph_nodes import GraphDriver, Node, NotTold
+from flopledger.graph_nodes import CapturedNodes, GraphDriver, Node, NotTold
 from flopledger.messages import guarded
 from flopledger.models import find_models, modules_alive, modules_to_mark, parameters_of
 from flopledger.module_finder import await_module
@@ -43,7 +43,7 @@ class GraphCaptures:
         self.windows = windows
         self.session: ProfilerSession | None = None
         self.markers: ModuleMarkers | None = None
-        self.nodes: list[Node] | None = None
+        self.nodes: CapturedNodes | None = None
         self.driver: GraphDriver | None = None
         self.file: MapFile | None = None
         self.count = 0
@@ -197,10 +197,13 @@ class GraphCaptures:
             self.file = MapFile(os.path.join(folder, name))
         self.count += 1
         events = [event for event in trace["traceEvents"] if is_kept(event)]
-        if self.nodes is not None and not name_launches(events, self.nodes):
-            capture.tell(
-                f"of captured graph {self.count} the calls that launched its kernels are not all recorded"
-            )
+        if self.nodes is not None:
+            if not name_launches(events, self.nodes.nodes):
+                capture.tell(
+                    f"of captured graph {self.count} the calls that launched its kernels are not all recorded"
+                )
+            elif self.nodes.is_in_a_row:
+                events = [event for event in events if not joins_streams(event)]
         self.file.add(trace, events)
 
 
@@ -209,6 +212,12 @@ def is_kept(event: dict[str, Any]) -> bool:
     if event.get("cat") == "python_function":
         return name.startswith("nn.Module: ")
     return event.get("ph") == "M" or event.get("cat") in CATEGORIES
+
+
+def joins_streams(event: dict[str, Any]) -> bool:
+    """By such a call a report takes the order between branches to be unknown. Autograd waits for events of the stream it is on, too:
+    where all nodes are in a row, it is known."""
+    return "StreamWaitEvent" in str(event.get("name", ""))
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -44,6 +44,14 @@ class Node:
     block: list[int] = field(default_factory=list)
 
 
+@dataclass
+class CapturedNodes:
+    """In the order of the capture."""
+
+    nodes: list[Node]
+    is_in_a_row: bool  # each waits for the one in front of it: they run in no other order
+
+
 class NotTold(Exception):
     """The driver does not tell, or not in a way that is known here."""
 
@@ -65,20 +73,25 @@ class GraphDriver:
         if call is None or call(*arguments) != SUCCESS:
             raise NotTold(name)
 
-    def nodes(self, stream: int) -> list[Node]:
+    def nodes(self, stream: int) -> CapturedNodes:
         """Of the graph that the stream is captured into, in an order in which each stands behind what it waits for."""
         handles = self.handles(self.graph_of(stream))
         room = Room(len(handles))
-        known: dict[int, int] = {}
-        nodes = []
-        for place, handle in enumerate(handles):
-            if any(known.get(before, place) >= place for before in self.before(handle, room)):
+        ends: dict[int, int] = {}  # how many with work have ended where a node has
+        nodes: list[Node] = []
+        is_in_a_row = True
+        for handle in handles:
+            waits = self.before(handle, room)
+            if any(before not in ends for before in waits):
                 raise NotTold("the order of the nodes")
-            known[handle] = place
+            ended = max((ends[before] for before in waits), default=0)
             node = self.node(handle)
             if node is not None:
+                is_in_a_row &= ended == len(nodes)
                 nodes.append(node)
-        return nodes
+                ended = len(nodes)
+            ends[handle] = ended
+        return CapturedNodes(nodes, is_in_a_row)
 
     def graph_of(self, stream: int) -> Any:
         status, number, graph = ctypes.c_int(), ctypes.c_uint64(), Handle()

@@ -71,7 +71,7 @@ struct node {
 
 static struct node nodes[NODES_MAX + 1]; /* from 1: 0 is no handle */
 static size_t node_count;
-static int status = 1, without, is_backward, is_programmatic, is_without_edges;
+static int status = 1, without, is_backward, is_programmatic, is_branched, is_without_edges;
 
 void stand_in_graph(const char *text);
 
@@ -81,7 +81,7 @@ void stand_in_graph(const char *text)
 
     node_count = 0;
     status = 1;
-    without = is_backward = is_programmatic = is_without_edges = 0;
+    without = is_backward = is_programmatic = is_branched = is_without_edges = 0;
     for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n")) {
         struct node node = {0};
         unsigned int *s = node.sizes;
@@ -93,6 +93,7 @@ void stand_in_graph(const char *text)
         if (sscanf(line, "status %d", &status) == 1 ||
             sscanf(line, "before %d", &is_backward) == 1 ||
             sscanf(line, "programmatic %d", &is_programmatic) == 1 ||
+            sscanf(line, "branched %d", &is_branched) == 1 ||
             sscanf(line, "without v%d", &without) == 1)
             continue;
         if (sscanf(line, "%15s %*d %2047s %u %u %u %u %u %u", node.kind, node.name, s, s + 1, s + 2,
@@ -162,7 +163,9 @@ static CUresult dependencies_of(CUgraphNode node, CUgraphNode *found, size_t *co
         return CUDA_ERROR_UNKNOWN;
     if (is_backward)
         return place == 1 ? fill(found, count, 2, 2) : fill(found, count, 1, 0);
-    return place > 1 ? fill(found, count, place - 1, place - 1) : fill(found, count, 1, 0);
+    if (place == 1)
+        return fill(found, count, 1, 0);
+    return is_branched ? fill(found, count, 1, 1) : fill(found, count, place - 1, place - 1);
 }
 
 CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *found, size_t *count);

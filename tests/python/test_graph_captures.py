@@ -253,6 +253,9 @@ class Driver(unittest.TestCase):
         cls.library = ctypes.CDLL(str(built))
 
     def nodes(self, *lines: str) -> Any:
+        return self.captured(*lines).nodes
+
+    def captured(self, *lines: str) -> Any:
         from flopledger.graph_nodes import GraphDriver
 
         text = "\n".join(lines) + "\n"
@@ -300,6 +303,18 @@ class Driver(unittest.TestCase):
         self.assertEqual([node.name for node in found], 3 * ["gemm(float*, int)"])
         found = self.nodes("without edges", *kernels)
         self.assertEqual([node.name for node in found], 3 * ["gemm(float*, int)"])
+
+    def test_whether_nodes_are_in_a_row(self) -> None:
+        kernels = [f"kernel {place} _Z4gemmPfi 1 1 1 1 1 1" for place in range(3)]
+        for lines, is_in_a_row in (
+            (kernels, True),
+            ([*kernels, "empty 3", "memset 4"], True),  # by way of a node without work
+            (["branched 1", *kernels[:2]], True),
+            (["branched 1", *kernels], False),  # the second and the third wait for the first
+            (["without edges", *kernels], False),  # not known
+        ):
+            with self.subTest(lines):
+                self.assertEqual(self.captured(*lines).is_in_a_row, is_in_a_row)
 
     def test_older_and_newer_drivers(self) -> None:
         kernel = "kernel 0 _Z4gemmPfi 1 1 1 1 1 1"

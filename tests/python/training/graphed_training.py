@@ -75,6 +75,8 @@ def stand_in_for_cupti() -> None:
         where = {"pid": workers[0]["pid"], "tid": workers[0]["tid"]}
         device.add("cuda_runtime", "cudaStreamBeginCapture", spans[0][0] - 900, 5, **where)
         for operator, (start, _) in zip(workers, spans):
+            # as autograd waits for an event of the stream that it is on
+            device.add("cuda_runtime", "cudaStreamWaitEvent", start - 500, 1, **where)
             device.launch(operator, start + 1, 1)
         device.add("cuda_runtime", "cudaStreamEndCapture", spans[-1][1] + 900, 5, **where)
         trace["traceEvents"] += device.events
@@ -87,7 +89,7 @@ def stand_in_for_cupti() -> None:
         ]
 
     def see_nodes(captures: Any) -> None:
-        captures.nodes = nodes
+        captures.nodes = graph_captures.CapturedNodes(nodes, is_in_a_row=True)
 
     graph_captures.ProfilerSession.save = save_with_launches  # type: ignore[method-assign]
     graph_captures.GraphCaptures.see_nodes = see_nodes  # type: ignore[method-assign]
