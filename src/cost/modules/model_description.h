@@ -67,7 +67,7 @@ struct described_processor {
 
 /* The steps of the run that no window holds, without those beside a window, in which the profiler
  * starts and stops. */
-enum { PLAIN_STEPS_MIN = 5, PLAIN_LONGER_PER_CENT = 110 /* recorded ones that are clearly so */ };
+enum { PLAIN_STEPS_MIN = 2, PLAIN_LONGER_PER_CENT = 110 /* recorded ones that are clearly so */ };
 struct plain_steps {
     int64_t median_ns;
     uint32_t count; /* 0: the file does not tell, or of fewer than PLAIN_STEPS_MIN */
