@@ -148,6 +148,10 @@ int64_t plan_nearest_multiple(int64_t of, int64_t wanted);
 MUST_USE bool plan_check(const struct plan_setting *setting, const struct plan_layout *layout,
                          struct error *error);
 
+/* Whether so many parts are equal, where the embedding and the logits may stand for a layer each;
+ * any that has a layer, where stages may be uneven. */
+bool plan_divides_layers(const struct plan_setting *setting, int64_t parts);
+
 /* Parts of it, as far as they are asked for before the rest is known: the heads; heads, layers and
  * sequence; what is left of the devices for --dp, or that it is as many (`has_data`). */
 MUST_USE bool plan_check_heads(const struct architecture *model, int64_t tensor,

@@ -38,27 +38,42 @@ bool plan_check_heads(const struct architecture *model, int64_t tensor, struct e
 
 /* The embedding and the logits may stand for a layer each, as Megatron lays out 126 or 70 layers.
  */
+bool plan_divides_layers(const struct plan_setting *setting, int64_t parts)
+{
+    int64_t layers = setting->model->layers;
+
+    return parts <= layers + 2 && (setting->is_uneven || layers % parts == 0 ||
+                                   (layers + 1) % parts == 0 || (layers + 2) % parts == 0);
+}
+
+/* A divisor of the layers where one is near: it needs no explanation. Else, as of 61 layers, with
+ * the ends. */
+static int64_t plan_nearest_parts(const struct plan_setting *setting, int64_t wanted)
+{
+    int64_t plain = plan_nearest_divisor(setting->model->layers, wanted);
+
+    for (int64_t apart = 0; apart < wanted && plain < wanted / 2; apart++)
+        if (plan_divides_layers(setting, wanted - apart))
+            return wanted - apart;
+        else if (plan_divides_layers(setting, wanted + apart))
+            return wanted + apart;
+    return plain;
+}
+
 static bool plan_check_layers(const struct plan_setting *setting, const struct plan_layout *layout,
                               struct error *error)
 {
-    const struct architecture *model = setting->model;
     int64_t parts = layout->pipeline * layout->chunks;
+    int64_t layers = setting->model->layers;
 
-    if (parts <= model->layers + 2)
-        for (int64_t ends = 0; ends <= 2; ends++)
-            if (setting->is_uneven || (model->layers + ends) % parts == 0)
-                return true;
-    if (layout->chunks > 1)
-        return error_set(error, ERROR_USAGE,
-                         "--pp times --vp is %lld, which does not divide the %lld layers; the "
-                         "nearest that does is %lld",
-                         (long long)parts, (long long)model->layers,
-                         (long long)plan_nearest_divisor(model->layers, parts));
+    if (plan_divides_layers(setting, parts))
+        return true;
     return error_set(error, ERROR_USAGE,
-                     "--pp is %lld, which does not divide the %lld layers; the nearest that does "
-                     "is %lld",
-                     (long long)layout->pipeline, (long long)model->layers,
-                     (long long)plan_nearest_divisor(model->layers, layout->pipeline));
+                     "%s is %lld, which does not divide the %lld layers; the nearest that does is "
+                     "%lld%s",
+                     layout->chunks > 1 ? "--pp times --vp" : "--pp", (long long)parts,
+                     (long long)layers, (long long)plan_nearest_parts(setting, parts),
+                     parts <= layers ? ", or --uneven-stages lets stages differ by a layer" : "");
 }
 
 /* The global batch must be whole micro-batches of each replica; interleaving needs a multiple

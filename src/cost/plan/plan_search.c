@@ -33,20 +33,37 @@ static bool plan_is_smaller(const struct plan_outcome *one, const struct plan_ou
 
 typedef bool plan_order(const struct plan_outcome *one, const struct plan_outcome *other);
 
-/* Insertion into a short sorted list: thousands are tried, PLAN_KEPT are shown. */
+/* How a model is cut, and how many tokens a device has at once: four samples over two ranks are two
+ * over one. What else a layout has (virtual stages, what is sharded) is worth the best of it only:
+ * ten that differ by a thousandth tell nothing. */
+static bool plan_is_cut_alike(const struct plan_layout *one, const struct plan_layout *other)
+{
+    return one->tensor == other->tensor && one->pipeline == other->pipeline &&
+           one->expert == other->expert && one->recompute == other->recompute &&
+           one->micro * other->context == other->micro * one->context;
+}
+
+/* Insertion into a short sorted list: thousands are tried, PLAN_KEPT are shown. One that is cut
+ * alike and comes before stays in place of the candidate; one behind leaves its place. */
 static void plan_keep(struct plan_kept *kept, const struct plan_candidate *candidate,
                       plan_order *is_before)
 {
     size_t at = kept->count;
+    size_t last = kept->count < PLAN_KEPT ? kept->count : PLAN_KEPT - 1; /* is overwritten */
 
     while (at > 0 && is_before(&candidate->outcome, &kept->candidates[at - 1].outcome))
         at--;
+    for (size_t i = 0; i < kept->count; i++)
+        if (plan_is_cut_alike(&kept->candidates[i].layout, &candidate->layout)) {
+            if (i < at)
+                return;
+            last = i;
+        }
     if (at == PLAN_KEPT)
         return;
-    if (kept->count < PLAN_KEPT)
+    if (last == kept->count)
         kept->count++;
-    memmove(&kept->candidates[at + 1], &kept->candidates[at],
-            (kept->count - 1 - at) * sizeof *candidate);
+    memmove(&kept->candidates[at + 1], &kept->candidates[at], (last - at) * sizeof *candidate);
     kept->candidates[at] = *candidate;
 }
 
@@ -78,6 +95,8 @@ static void plan_try(struct plan_trial *trial)
     double has = (double)trial->setting->device->memory_bytes;
 
     trial->search->planned++;
+    if (trial->layout.pipeline > trial->search->stages)
+        trial->search->stages = trial->layout.pipeline;
     if (trial->is_counted_only)
         return;
     candidate.outcome = plan_step(trial->setting, &trial->layout);
@@ -149,17 +168,27 @@ static void plan_try_expert(struct plan_trial *trial)
     }
 }
 
-/* Virtual stages, and context parallelism with parts that are worth a message. */
+/* Of stages that may differ, chunks of whole layers. */
+static bool plan_has_chunks(const struct plan_trial *trial)
+{
+    const struct plan_layout *layout = &trial->layout;
+    int64_t of_stage = trial->setting->model->layers / layout->pipeline;
+
+    if (trial->setting->is_uneven && trial->fixed->chunks == 0 && of_stage % layout->chunks != 0)
+        return false;
+    return plan_divides_layers(trial->setting, layout->pipeline * layout->chunks);
+}
+
+/* Virtual stages, as many as make equal parts of the layers. */
 static void plan_try_chunks(struct plan_trial *trial)
 {
-    int64_t of_stage = trial->setting->model->layers / trial->layout.pipeline;
     int64_t first = trial->fixed->chunks > 0 ? trial->fixed->chunks : 1;
     int64_t last = trial->fixed->chunks > 0 ? trial->fixed->chunks : CHUNKS_MAX;
 
     if (trial->layout.pipeline == 1 && trial->fixed->chunks == 0)
         last = 1;
     for (trial->layout.chunks = first; trial->layout.chunks <= last; trial->layout.chunks++)
-        if (of_stage % trial->layout.chunks == 0 || trial->fixed->chunks > 0)
+        if (plan_has_chunks(trial))
             plan_try_expert(trial);
 }
 
@@ -184,9 +213,9 @@ static void plan_try_context(struct plan_trial *trial)
 }
 
 /* Exhaustive over divisors: tensor ranks in powers of two within a node, all stages that
- * divide the layers, then context, chunks, experts, micro-batch, ZeRO and recomputation. Each
- * is planned in microseconds, so some ten thousand take less than a second, and none is pruned
- * by a guess. */
+ * divide the devices, of which plan_has_chunks leaves what the layers allow, then context, chunks,
+ * experts, micro-batch, ZeRO and recomputation. Each is planned in microseconds, so some ten
+ * thousand take less than a second, and none is pruned by a guess. */
 static void plan_try_all(struct plan_trial *trial)
 {
     const struct plan_layout *fixed = trial->fixed;
@@ -200,15 +229,20 @@ static void plan_try_all(struct plan_trial *trial)
              pipeline++) {
             trial->layout.tensor = tensor;
             trial->layout.pipeline = pipeline;
-            if (trial->devices % (tensor * pipeline) == 0 &&
-                (fixed->pipeline > 0 || model->layers % pipeline == 0))
+            if (trial->devices % (tensor * pipeline) == 0)
                 plan_try_context(trial);
         }
 }
 
+/* 61 layers, with the embedding for one more, are cut into 2 or 31 equal stages, and devices come
+ * in neither 4 nor 16 of those: where there are so few, stages that differ by a layer are tried,
+ * too. */
 void plan_search(struct plan_search *search, const struct plan_setting *setting,
                  const struct plan_given *given, int64_t devices)
 {
+    enum { FEW_STAGES = 4 };
+    struct plan_setting uneven = *setting;
+    int64_t stages;
     struct plan_trial trial = {.search = search,
                                .setting = setting,
                                .given = given,
@@ -216,6 +250,14 @@ void plan_search(struct plan_search *search, const struct plan_setting *setting,
                                .devices = devices};
 
     plan_try_all(&trial);
+    stages = search->stages;
+    if (stages >= FEW_STAGES || search->planned == 0 || setting->is_uneven ||
+        given->layout.pipeline > 0)
+        return;
+    uneven.is_uneven = true;
+    trial.setting = &uneven;
+    plan_try_all(&trial);
+    search->is_uneven = search->stages > stages;
 }
 
 static bool plan_has_layout(struct plan_trial trial, int64_t devices, int64_t batch)

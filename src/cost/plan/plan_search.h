@@ -13,7 +13,9 @@ struct plan_candidate {
     struct plan_outcome outcome;
 };
 
-/* Ten of a kind, in the order of their time; of equal ones that of less memory first. */
+/* Ten of a kind, in the order of their time; of equal ones that of less memory first. Of those that
+ * have the same tensor, pipeline and expert ranks, tokens of a device and recomputation, the first
+ * only. */
 struct plan_kept {
     struct plan_candidate candidates[PLAN_KEPT];
     size_t count;
@@ -22,6 +24,8 @@ struct plan_kept {
 struct plan_search {
     int64_t planned; /* layouts that model and batch allow */
     int64_t fitting; /* of those, that fit in the device's memory */
+    int64_t stages;  /* the most of a layout */
+    bool is_uneven;  /* some have stages that differ by a layer, though the setting has none */
     struct plan_kept best;
     struct plan_kept too_large; /* the fastest of those that do not fit */
     struct plan_kept smallest;  /* of those, the ones that lack the least, the least first */

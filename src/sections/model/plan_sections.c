@@ -336,12 +336,16 @@ struct section *describe_plan_search(struct results *results, const struct plan_
 {
     struct section *section = section_new(
         results, "plan_search", "Layouts",
-        "All layouts that model, batch and devices allow, the fastest first; what limits "
-        "one is its largest account beside the model's own FLOPs.");
+        "All layouts that model, batch and devices allow, the fastest first; of those that differ "
+        "only in VP, ZeRO or how samples are cut, the fastest. What limits one is its largest "
+        "account beside the model's own FLOPs.");
 
     plan_add_number(results, section, "planned", "layouts planned", value_count(search->planned));
     plan_add_number(results, section, "fitting", "that fit in memory",
                     value_count(search->fitting));
+    if (search->is_uneven)
+        section_add_note(results, section, "these layers make few equal stages", NULL,
+                         "with --pp, others need --uneven-stages");
     if (search->best.count > 0)
         plan_add_best(results, section, &search->best);
     if (search->too_large.count > 0)

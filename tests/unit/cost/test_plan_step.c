@@ -553,18 +553,21 @@ static void bad_layouts_name_what_fits(void **state)
         {{1, 1, 2, 1, 1, 1, 1, 0, RECOMPUTE_NONE}, "there is one stage only"},
         {{1, 4, 2, 1, 1, 1, 32, 0, RECOMPUTE_NONE}, "the nearest --global-batch that fits is 128"},
     };
+    const struct plan_layout stages = {1, 16, 1, 1, 1, 1, 1, 0, RECOMPUTE_NONE};
     struct architecture model = {0};
     struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct error error = {0};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct error error = {0};
-
         assert_false(plan_check(&setting, &cases[i].layout, &error));
         assert_int_equal(error.class, ERROR_USAGE);
         assert_non_null(strstr(error.message, cases[i].says));
     }
     assert_true(plan_check(&setting, &one_device, NULL));
+    setting = plan_for(&model, "deepseek-v3"); /* 61 layers, and 63 with both ends */
+    assert_false(plan_check_model(&setting, &stages, &error));
+    assert_non_null(strstr(error.message, "the nearest that does is 21, or --uneven-stages"));
 }
 
 /* The devices are asked for behind the model: a --tp that no head divides into is told first. */
@@ -584,7 +587,8 @@ static void devices_name_what_fits(void **state)
     assert_non_null(strstr(error.message, "the nearest number of devices that fits is 4"));
 }
 
-/* Each that is kept fits, is what plan_step says of it, and none is out of order. */
+/* Each that is kept fits, is what plan_step says of it, and none is out of order, or cut as another
+ * is. */
 static void search_keeps_the_fastest(void **state)
 {
     struct architecture model = {0};
@@ -605,6 +609,14 @@ static void search_keeps_the_fastest(void **state)
         assert_true(plan_step(&setting, &at->layout).step == at->outcome.step);
         assert_true(at->outcome.memory.total <= (double)setting.device->memory_bytes);
         assert_true(i == 0 || at->outcome.step >= at[-1].outcome.step * (1.0 - 1e-9));
+        for (size_t j = 0; j < i; j++) {
+            const struct plan_layout *other = &search.best.candidates[j].layout;
+
+            assert_false(at->layout.tensor == other->tensor &&
+                         at->layout.pipeline == other->pipeline &&
+                         at->layout.recompute == other->recompute &&
+                         at->layout.micro * other->context == other->micro * at->layout.context);
+        }
     }
     given.layout.tensor = 4;
     plan_search(&with_tensor, &setting, &given, 64);
@@ -616,6 +628,33 @@ static void search_keeps_the_fastest(void **state)
     setting.batch = 1;
     plan_search(&search, &setting, &given, 7);
     assert_int_equal(search.planned, 0);
+}
+
+/* 126 layers are eight chunks of each of 16 stages, where both ends stand for a layer; of 61 no
+ * stages of 4 or 16 are equal, and 32 layers need no others. */
+static void search_tries_the_stages_that_fit(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-405b");
+    struct plan_given given = {.layout = {.tensor = 8, .pipeline = 16, .chunks = 8}};
+    struct plan_search search;
+
+    (void)state;
+    plan_search(&search, &setting, &given, 512);
+    assert_true(search.planned > 0);
+    given = (struct plan_given){.layout = {.tensor = 8}};
+    plan_search(&search, &setting, &given, 512);
+    assert_int_equal(search.best.candidates[0].layout.pipeline, 16);
+    assert_false(search.is_uneven);
+    setting = plan_for(&model, "deepseek-v3");
+    setting.batch = 2048;
+    given = (struct plan_given){.layout = {.expert = 64}};
+    plan_search(&search, &setting, &given, 1024);
+    assert_true(search.is_uneven && search.stages > 4);
+    setting = plan_for(&model, "llama-3-8b");
+    given = (struct plan_given){.has_zero = false};
+    plan_search(&search, &setting, &given, 64);
+    assert_false(search.is_uneven);
 }
 
 int main(void)
@@ -646,6 +685,7 @@ int main(void)
         cmocka_unit_test(bad_layouts_name_what_fits),
         cmocka_unit_test(devices_name_what_fits),
         cmocka_unit_test(search_keeps_the_fastest),
+        cmocka_unit_test(search_tries_the_stages_that_fit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
