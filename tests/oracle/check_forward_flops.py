@@ -36,7 +36,7 @@ for path in sys.argv[2:]:
     config = transformers.CONFIG_MAPPING[case["type"]](**case["sizes"])
     model_class = getattr(transformers, case["class"])
     model = model_class._from_config(config, attn_implementation="eager").eval()
-    if "num_experts" in case["sizes"]:
+    if any(key.endswith("num_experts") for key in case["sizes"]):
         model.set_experts_implementation("eager")  # else one product of all experts is not counted
     config.architectures = [case["class"]]
     open(case["config"], "w").write(config.to_json_string())
@@ -130,11 +130,36 @@ def gemma3n(rng: random.Random) -> dict[str, Any]:
     }
 
 
+def starcoder2(rng: random.Random) -> dict[str, Any]:
+    sizes = decoder(rng)
+    heads = sizes["num_attention_heads"]
+    return {
+        **sizes,
+        "hidden_size": 16 * heads,
+        "head_dim": 16,
+        "num_hidden_layers": rng.randint(1, 3),
+    }
+
+
+def ernie4_5_moe(rng: random.Random) -> dict[str, Any]:
+    return {
+        **starcoder2(rng),
+        "num_hidden_layers": rng.randint(3, 6),
+        "moe_num_experts": 8,
+        "moe_k": rng.randint(1, 8),
+        "moe_intermediate_size": 8 * rng.randint(2, 6),
+        "moe_num_shared_experts": rng.randint(0, 2),
+        "moe_layer_start_index": rng.randint(0, 2),
+    }
+
+
 FAMILIES = {
     "t5": (t5, "T5ForConditionalGeneration"),
     "qwen3_next": (qwen3_next, "Qwen3NextForCausalLM"),
     "falcon_h1": (falcon_h1, "FalconH1ForCausalLM"),
     "gemma3n_text": (gemma3n, "Gemma3nForCausalLM"),
+    "starcoder2": (starcoder2, "Starcoder2ForCausalLM"),
+    "ernie4_5_moe": (ernie4_5_moe, "Ernie4_5_MoeForCausalLM"),
 }
 
 

@@ -3,6 +3,7 @@
 
 #include "base/core/arena.h"
 #include "base/io/whole_file.h"
+#include "base/text/spelling.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,36 +29,40 @@ static const struct model_family *find_family(const char *model_type, const char
     return NULL;
 }
 
-/* "bert, deepseek_v2, ...": for messages. */
-static void list_model_types(char *text, size_t size)
+/* Files that lie beside models, or in place of their config.json. */
+static bool no_model_type(const char *where, const struct json_node *config, struct error *error)
 {
-    size_t used = 0;
+    const char *base = json_text_of(config, "base_model_name_or_path", NULL);
+    const char *diffusers = json_text_of(config, "_class_name", NULL);
 
-    text[0] = '\0';
-    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
-        for (const char *const *type = families[i]->model_types; *type; type++) {
-            int length = snprintf(text + used, size - used, "%s%s", used ? ", " : "", *type);
-
-            if (length < 0 || (size_t)length >= size - used)
-                return;
-            used += (size_t)length;
-        }
+    if (json_member(config, "peft_type") && base)
+        return error_set(error, ERROR_INPUT,
+                         "%s: this is an adapter of '%.60s': give the config.json of that model",
+                         where, base);
+    if (diffusers)
+        return error_set(
+            error, ERROR_INPUT,
+            "%s: this is a model of diffusers (%.60s), and only models of transformers "
+            "are known",
+            where, diffusers);
+    return error_set(error, ERROR_INPUT,
+                     "%s: 'model_type' is missing: the config.json of a Hugging Face model has it",
+                     where);
 }
 
-/* The text comes from a file and is cut to 60 characters; all known types are named, as the
- * right one may be a sibling of it. */
+/* The text comes from a file and is cut to 60 characters. */
 static bool no_such_type(const char *where, const char *model_type, struct error *error)
 {
-    char known[1024];
+    struct spelling best = {0};
 
-    list_model_types(known, sizeof known);
-    if (!model_type)
-        return error_set(error, ERROR_INPUT,
-                         "%s: 'model_type' is missing: the config.json of a Hugging Face model has "
-                         "it; known are %s",
-                         where, known);
-    return error_set(error, ERROR_INPUT, "%s: the model_type '%.60s' is not known: known are %s",
-                     where, model_type, known);
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
+        for (const char *const *type = families[i]->model_types; *type; type++)
+            spelling_consider(&best, model_type, *type);
+    return error_set(error, ERROR_INPUT,
+                     "%s: the model_type '%.60s' is not known%s%s%s ('flopledger help "
+                     "model-flops-per-token' lists those that are)",
+                     where, model_type, best.word ? ": did you mean '" : "",
+                     best.word ? best.word : "", best.word ? "'?" : "");
 }
 
 /* What the file is about: itself, or the main model of a capture.json; NULL with `error` set. */
@@ -187,6 +192,8 @@ bool architecture_from_config(struct architecture *architecture, const struct js
     if (config->kind != JSON_OBJECT)
         return error_set(error, ERROR_INPUT, "%s: an object was expected, as in a config.json",
                          where);
+    if (!model_type)
+        return no_model_type(where, config, error);
     if (!family)
         return no_such_type(where, model_type, error);
     keys.model_type = read.model_type;

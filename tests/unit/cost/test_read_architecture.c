@@ -65,6 +65,26 @@ static const struct {
     {"qwen3-vl-30b-a3b", 30532122624},
     {"llava-1.5-7b", 6738939904},
     {"llama-3-8b-classifier", 7504928768},
+    {"granite-3.1-8b", 8170848256},
+    {"glm-4-9b-0414", 9400279040},
+    {"glm-4-9b-chat", 9399951360},
+    {"ernie-4.5-0.3b", 360748032},
+    {"hunyuan-7b", 7504568320},
+    {"exaone-4-32b", 32003216384},
+    {"seed-oss-36b", 36151104512},
+    {"olmo-7b", 6888095744},
+    {"olmo-3-7b", 7298011136},
+    {"starcoder2-15b", 15957889024},
+    {"stablelm-2-1.6b", 1644515328},
+    {"command-r-plus", 103810674688},
+    {"command-a", 111057580032},
+    {"nemotron-4-15b", 15628775424},
+    {"afm-4.5b", 4619184640},
+    {"olmoe-1b-7b", 6919161856},
+    {"granite-3.1-3b-a800m", 3298793472},
+    {"phi-3.5-moe", 41873153344},
+    {"ernie-4.5-21b", 21825437888},
+    {"hunyuan-a13b", 80393183232},
 };
 
 static struct architecture read_model(const char *name)
@@ -176,7 +196,12 @@ static void bad_files_are_told_by_key(void **state)
 {
     check_error("[]", "config.json: an object was expected");
     check_error("{}", "'model_type' is missing");
-    check_error("{\"model_type\": \"lama\"}", "'lama' is not known: known are llama, mistral");
+    check_error("{\"model_type\": \"lama\"}", "'lama' is not known: did you mean 'llama'?");
+    check_error("{\"model_type\": \"rwkv\"}", "'rwkv' is not known ('flopledger help");
+    check_error("{\"peft_type\": \"LORA\", \"base_model_name_or_path\": \"a/b\"}",
+                "this is an adapter of 'a/b'");
+    check_error("{\"_class_name\": \"FluxTransformer2DModel\"}",
+                "a model of diffusers (FluxTransformer2DModel)");
     check_error("{\"model_type\": 5}", "'model_type' is missing");
     check_error(LLAMA(""), "config.json: 'hidden_size' is missing: for the model_type 'llama'");
     check_error(LLAMA(", \"hidden_size\": \"x\""), "'hidden_size' is x: a whole number of 1 to");
