@@ -16,7 +16,7 @@ static const char *const allreduce_names[] = {"one-shot", "nccl", NULL};
 
 static const char *const dispatcher_names[] = {"deepep", "alltoall", NULL};
 
-static const char positive_number_accepted[] = "a number of more than 0 (12.5)";
+static const char positive_number_accepted[] = "a number of more than 0 (12.5, 15e12 or 15T)";
 
 static const char batch_change_accepted[] =
     "a factor (2x, 0.5x) or the samples that a device has in a pass (8)";

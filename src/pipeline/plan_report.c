@@ -1,4 +1,5 @@
 /* `flopledger plan`: what a training step, or one of a server, will take, before it runs. */
+#include "base/text/spelling.h"
 #include "cost/architectures/read_architecture.h"
 #include "cost/architectures/serving_cost.h"
 #include "cost/devices/find_device_peak.h"
@@ -12,6 +13,59 @@
 #include "sections/model/plan_sections.h"
 
 #include <stdio.h>
+#include <string.h>
+
+/* The device of which a word is spelled most like `typed`; NULL where none is near. */
+static const struct device_peak *plan_near_device(const char *typed)
+{
+    size_t count;
+    const struct device_peak *devices = all_device_peaks(&count);
+    const struct device_peak *found = NULL;
+    int least = 0;
+
+    for (size_t i = 0; i < count; i++)
+        for (const char *word = devices[i].name; *word; word += strcspn(word, " ")) {
+            struct spelling near = {0};
+            char copy[64];
+
+            word += strspn(word, " ");
+            snprintf(copy, sizeof copy, "%.*s", (int)strcspn(word, " "), word);
+            spelling_consider(&near, typed, copy);
+            if (near.word && (!found || near.distance < least)) {
+                found = &devices[i];
+                least = near.distance;
+            }
+        }
+    return found;
+}
+
+static bool plan_no_device(const char *typed, const struct device_match *match, struct error *error)
+{
+    const struct device_peak *near = match->candidates[0] ? NULL : plan_near_device(typed);
+
+    return near ? error_set(error, ERROR_USAGE,
+                            "'%s' is no device of the table: did you mean '%s'? ('flopledger "
+                            "device' lists them)",
+                            typed, near->name)
+                : error_set(error, ERROR_USAGE,
+                            "'%s' is no device of the table: %s; 'flopledger device' lists them",
+                            typed, match->how);
+}
+
+/* What --dtype can be instead: one of layers' matmuls that the device has a rate for. */
+static bool plan_no_peak(const struct plan_setting *setting, struct error *error)
+{
+    static const enum peak_type types[] = {PEAK_FP16, PEAK_BF16, PEAK_FP8, PEAK_FP4};
+    char known[64] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (device_peak_state(setting->device, types[i]) == PEAK_KNOWN && used < sizeof known)
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
+                                     peak_type_name(types[i]));
+    return error_set(error, ERROR_USAGE, "no peak of %s for %s is known%s%s", setting->device->name,
+                     peak_type_name(setting->precision), used ? "; --dtype can be " : "", known);
+}
 
 /* A device of the table that stands for several boards has no one bandwidth of memory, without
  * which no time of a step can be planned. Measured rates have to be of the device that was
@@ -23,14 +77,11 @@ static bool plan_find_device(struct plan_setting *setting, const struct plan_wan
 
     setting->device = find_device_peak(settings->model.device, NULL, &match);
     if (!setting->device)
-        return error_set(error, ERROR_USAGE,
-                         "'%s' is no device of the table: %s; 'flopledger device' lists them",
-                         settings->model.device, match.how);
+        return plan_no_device(settings->model.device, &match, error);
     setting->precision =
         settings->model.peaks.has_precision ? settings->model.peaks.precision : PEAK_BF16;
     if (device_peak_state(setting->device, setting->precision) != PEAK_KNOWN)
-        return error_set(error, ERROR_USAGE, "no peak of %s for %s is known; see --dtype",
-                         setting->device->name, peak_type_name(setting->precision));
+        return plan_no_peak(setting, error);
     if (settings->model.peaks.rates) {
         double measured;
 
@@ -346,10 +397,7 @@ static bool plan_find_requested(struct scaled_request *request, const struct pla
 
     if (wanted->model.device) {
         request->device = find_device_peak(wanted->model.device, NULL, &match);
-        return request->device ||
-               error_set(error, ERROR_USAGE,
-                         "'%s' is no device of the table: %s; 'flopledger device' lists them",
-                         wanted->model.device, match.how);
+        return request->device || plan_no_device(wanted->model.device, &match, error);
     }
     if (!rates || rates->is_processor)
         return true;

@@ -3,6 +3,7 @@
 
 #include "base/text/spelling.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -51,24 +52,50 @@ static bool unknown_option(const struct option *options, const char *name, size_
                      given);
 }
 
+/* What a number that is not whole was to be: "4e2" is 400, but "8k" is 8192 to one and 8000 to
+ * another, so that neither is taken. Empty where it is none. */
+static void option_number_meant(const struct option *option, const char *text, char *meant,
+                                size_t size)
+{
+    static const char suffixes[] = "kmbt";
+    char *end;
+    double number = strtod(text, &end);
+    const char *suffix = *end ? strchr(suffixes, tolower((unsigned char)*end)) : NULL;
+    int steps = suffix ? (int)(suffix - suffixes) + 1 : 0;
+    double decimal = number * pow(1000.0, steps);
+    double binary = number * pow(1024.0, steps);
+
+    meant[0] = '\0';
+    if (end == text || (*end != '\0' && (!suffix || end[1] != '\0')) ||
+        decimal < (double)option->minimum || decimal > (double)option->maximum ||
+        decimal != floor(decimal))
+        return;
+    if (steps > 0 && steps < 3 && binary == floor(binary) && binary <= (double)option->maximum)
+        snprintf(meant, size, ": did you mean %.0f or %.0f?", decimal, binary);
+    else
+        snprintf(meant, size, ": did you mean %.0f?", decimal);
+}
+
 /* errno tells what strtoll only clamps. */
 static bool option_parse_integer(const struct option *option, const char *typed, const char *text,
                                  void *field, struct error *error)
 {
     char *end;
+    char meant[80];
     long long number;
 
     errno = 0;
     number = strtoll(text, &end, 10);
     if (end == text || *end != '\0' || errno == ERANGE || number < option->minimum ||
         number > option->maximum) {
+        option_number_meant(option, text, meant, sizeof meant);
         if (option->maximum == INT64_MAX)
             return error_set(error, ERROR_USAGE,
-                             "option '%s': '%s' is not a whole number from %lld up", typed, text,
-                             (long long)option->minimum);
+                             "option '%s': '%s' is not a whole number from %lld up%s", typed, text,
+                             (long long)option->minimum, meant);
         return error_set(error, ERROR_USAGE,
-                         "option '%s': '%s' is not a whole number from %lld to %lld", typed, text,
-                         (long long)option->minimum, (long long)option->maximum);
+                         "option '%s': '%s' is not a whole number from %lld to %lld%s", typed, text,
+                         (long long)option->minimum, (long long)option->maximum, meant);
     }
     *(int64_t *)field = number;
     return true;
@@ -283,12 +310,19 @@ bool parse_options_noting(const struct option *options, void *settings,
     return true;
 }
 
-/* "inf" and "nan" are numbers for strtod and none for an option. */
+/* "inf" and "nan" are numbers for strtod and none for an option. Tokens come in T, parameters in B;
+ * m would be a thousandth, minutes or meters. */
 bool parse_positive_number(const char *text, void *field)
 {
+    static const char suffixes[] = "kMBT";
     char *end;
     double number = strtod(text, &end);
+    const char *suffix = end != text && *end ? strchr(suffixes, *end) : NULL;
 
+    if (suffix) {
+        number *= pow(1000.0, (double)(suffix - suffixes + 1));
+        end++;
+    }
     if (end == text || *end != '\0' || !isfinite(number) || number <= 0.0)
         return false;
     *(double *)field = number;

@@ -95,7 +95,7 @@ struct noted_arguments {
 MUST_USE bool parse_options_noting(const struct option *options, void *settings,
                                    const struct noted_arguments *arguments, struct error *error);
 
-/* For OPTION_PARSED into a double: a finite number of more than 0. */
+/* For OPTION_PARSED into a double: a finite number of more than 0, with k, M, B or T (15T). */
 bool parse_positive_number(const char *text, void *field);
 
 #endif

@@ -36,6 +36,7 @@ static const struct option options[] = {
     FLAG_OPTION("quiet", FIELD(is_quiet), "say less", .letter = 'q'),
     NEGATED_OPTION("no-bar", FIELD(has_bar), "no bar"),
     INTEGER_OPTION("top", FIELD(top), "N", 0, 50, "rows", .letter = 'n'),
+    INTEGER_OPTION("samples", FIELD(top), "N", 1, 99999, "samples"),
     CHOICE_OPTION("format", FIELD(format), "NAME", formats, "how to print"),
     ALIAS_OPTION("json", "format", "json", "short for --format json"),
     TEXT_OPTION("output", FIELD(output), "FILE", "write to FILE", .letter = 'o',
@@ -104,6 +105,22 @@ static void flags_choices_and_aliases(void **state)
     assert_int_equal(parse("--json --format text").settings.format, 0);
 }
 
+/* Tokens are counted in T, and what a device draws in k; m would be a thousandth. */
+static void positive_numbers_may_be_large(void **state)
+{
+    double number = 0.0;
+
+    (void)state;
+    assert_true(parse_positive_number("15T", &number) && number == 15e12);
+    assert_true(parse_positive_number("1.4k", &number) && number == 1400.0);
+    assert_true(parse_positive_number("2e-4", &number) && number == 2e-4);
+    assert_false(parse_positive_number("15m", &number));
+    assert_false(parse_positive_number("15TB", &number));
+    assert_false(parse_positive_number("T", &number));
+    assert_false(parse_positive_number("1e308T", &number));
+    assert_false(parse_positive_number("-1k", &number));
+}
+
 static void operands_are_what_is_left(void **state)
 {
     struct parsed parsed = parse("a --quiet b - -- --top");
@@ -128,6 +145,14 @@ static void wrong_lines_say_what_is_accepted(void **state)
     assert_refused("--top 51", "option '--top': '51' is not a whole number from 0 to 50");
     assert_refused("--top -1", "option '--top': '-1' is not a whole number from 0 to 50");
     assert_refused("--top 3x", "option '--top': '3x' is not a whole number from 0 to 50");
+    assert_refused("--top 1e1",
+                   "option '--top': '1e1' is not a whole number from 0 to 50: did you mean 10?");
+    assert_refused("--top 0.02k",
+                   "option '--top': '0.02k' is not a whole number from 0 to 50: did you mean 20?");
+    assert_refused("--top 1k", "option '--top': '1k' is not a whole number from 0 to 50");
+    assert_refused("--samples 8k",
+                   "option '--samples': '8k' is not a whole number from 1 to 99999: "
+                   "did you mean 8000 or 8192?");
     assert_refused("--top 99999999999999999999",
                    "option '--top': '99999999999999999999' is not a whole number from 0 to 50");
     assert_refused("--format jsn",
@@ -164,6 +189,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_ways_to_give_a_value),
         cmocka_unit_test(flags_choices_and_aliases),
+        cmocka_unit_test(positive_numbers_may_be_large),
         cmocka_unit_test(operands_are_what_is_left),
         cmocka_unit_test(wrong_lines_say_what_is_accepted),
         cmocka_unit_test(what_is_asked_is_noted),
