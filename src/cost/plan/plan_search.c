@@ -88,7 +88,11 @@ static bool plan_is_worth_trying(const struct plan_trial *trial, int recompute)
            trial->setting->recomputed != 0;
 }
 
-/* Layouts too large are kept apart, by time as well: they say what more memory would bring. */
+/* By how many times the device's memory a layout nearly fits. */
+static const double NEARLY = 1.5;
+
+/* Layouts too large are kept apart, by time as well: they say what more memory would bring. Nobody
+ * finds several times as much, so that these are no answer. */
 static void plan_try(struct plan_trial *trial)
 {
     struct plan_candidate candidate = {.layout = trial->layout};
@@ -102,7 +106,8 @@ static void plan_try(struct plan_trial *trial)
     candidate.outcome = plan_step(trial->setting, &trial->layout);
     if (has > 0.0 && candidate.outcome.memory.total > has) {
         plan_keep(&trial->search->smallest, &candidate, plan_is_smaller);
-        plan_keep(&trial->search->too_large, &candidate, plan_is_better);
+        if (candidate.outcome.memory.total <= NEARLY * has)
+            plan_keep(&trial->search->too_large, &candidate, plan_is_better);
         return;
     }
     trial->search->fitting++;

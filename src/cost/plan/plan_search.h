@@ -27,7 +27,7 @@ struct plan_search {
     int64_t stages;  /* the most of a layout */
     bool is_uneven;  /* some have stages that differ by a layer, though the setting has none */
     struct plan_kept best;
-    struct plan_kept too_large; /* the fastest of those that do not fit */
+    struct plan_kept too_large; /* the fastest of those that nearly fit: in half as much again */
     struct plan_kept smallest;  /* of those, the ones that lack the least, the least first */
 };
 

@@ -314,9 +314,10 @@ static void plan_add_best(struct results *results, struct section *section,
 static void plan_add_too_large(struct results *results, struct section *section,
                                const struct plan_search *search, double has)
 {
-    const struct plan_kept *kept = search->fitting > 0 ? &search->too_large : &search->smallest;
-    const char *title = search->fitting > 0 ? "Faster or not, but without the memory"
-                                            : "Those that lack the least memory";
+    const struct plan_kept *kept =
+        search->too_large.count > 0 && search->fitting > 0 ? &search->too_large : &search->smallest;
+    const char *title = kept == &search->too_large ? "Faster or not, but without the memory"
+                                                   : "Those that lack the least memory";
     struct table *table =
         section_add_table(results, section, "too_large", title, COLUMNS_OF(TOO_LARGE_COLUMNS));
 
@@ -348,7 +349,7 @@ struct section *describe_plan_search(struct results *results, const struct plan_
                          "with --pp, others need --uneven-stages");
     if (search->best.count > 0)
         plan_add_best(results, section, &search->best);
-    if (search->too_large.count > 0)
+    if (search->smallest.count > 0)
         plan_add_too_large(results, section, search, (double)setting->device->memory_bytes);
     return section;
 }

@@ -618,6 +618,12 @@ static void search_keeps_the_fastest(void **state)
                          at->layout.micro * other->context == other->micro * at->layout.context);
         }
     }
+    for (size_t i = 0; i < search.too_large.count; i++) {
+        double lacks = search.too_large.candidates[i].outcome.memory.total /
+                       (double)setting.device->memory_bytes;
+
+        assert_true(lacks > 1.0 && lacks <= 1.5);
+    }
     given.layout.tensor = 4;
     plan_search(&with_tensor, &setting, &given, 64);
     assert_true(with_tensor.planned > 0 && with_tensor.planned < search.planned);
