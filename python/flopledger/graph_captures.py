@@ -135,7 +135,7 @@ class GraphCaptures:
         self.windows.capture.open_folder(layout)
         models = watch.models or self.models_alive()
         watch.forget()  # what is recorded later looks for itself
-        self.markers = ModuleMarkers(watch.wrap_marks, watch.step_calls.codes)
+        self.markers = ModuleMarkers(watch.wrap_marks, watch.step_calls)
         self.markers.on(modules_to_mark(models, watch.settings.modules), None)
 
     @staticmethod

@@ -107,11 +107,11 @@ class ModelWatch:
     def wrap_marks(self, marks: Any) -> Any:
         if self.history.is_on:
             marks = TaggedMarks(marks, self.history)
-        return CountedMarks(marks, self.step_calls) if self.step_calls.codes else marks
+        return CountedMarks(marks, self.step_calls) if self.step_calls.is_watching else marks
 
     def mark_modules(self) -> None:
         if self.markers is None or self.history.is_on:
-            self.markers = ModuleMarkers(self.wrap_marks, self.step_calls.codes)
+            self.markers = ModuleMarkers(self.wrap_marks, self.step_calls)
         models = self.models or []
         self.batch.models = [
             id(named.module) for model in models for named in model.modules if named.name == ""

@@ -1,74 +1,29 @@
 """A range `nn:DOTTED.NAME` around each module call, in recorded steps only.
 
-Every module call goes through one small function of torch, nn.Module._wrapped_call_impl. While markers are on, that function
-has other code: the same, with two C functions around it (module_marks.c). torch.compile does not notice: it sees functions of
-that file as torch's own. Where torch is not as expected, hooks do the work, or nothing does, and `reason` says why.
+Every module call goes through one small function of torch, nn.Module.__call__. While markers are on, the interpreter runs it by a C
+function of ours (call_watch.c). The function and its code stay as they are, so torch.compile does not notice. Where that cannot be,
+hooks do the work, or nothing does, and `reason` says why.
 """
 
 from __future__ import annotations
 
-import ast
 import os
 import sys
 from collections.abc import Callable
-from types import CodeType
+from types import FunctionType
 from typing import Any
 
 from flopledger import native
 
 Observer = Callable[[Any, tuple[Any, ...], dict[str, Any]], None]
 
-EXPECTED_NAMES = ("_compiled_call_impl", "_call_impl")
-ENTER, LEAVE = "flopledger: enter", "flopledger: leave"
-SOURCE = f"""
-def _wrapped_call_impl(self, *args, **kwargs):
-    leave = {LEAVE!r}
-    enter = {ENTER!r}
-    token = enter(self, args, kwargs)
-    try:
-        if self._compiled_call_impl is not None:
-            return self._compiled_call_impl(*args, **kwargs)
-        else:
-            return self._call_impl(*args, **kwargs)
-    finally:
-        leave(token)
-"""
 
+def function_of_calls() -> FunctionType | None:
+    """That each call of a module goes through; None where torch is not as expected."""
+    from torch.nn.modules.module import Module
 
-def code_with_marks(original: CodeType, enter: Any, leave: Any) -> CodeType:
-    """The code of _wrapped_call_impl with the marks, each line under the number that it has in torch's file."""
-    tree = ast.parse(SOURCE)
-    for node in ast.walk(tree):
-        if hasattr(node, "lineno"):
-            node.lineno = node.end_lineno = original.co_firstlineno
-    returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
-    for node, line in zip(returns, (2, 4)):
-        for part in ast.walk(node):
-            if hasattr(part, "lineno"):
-                part.lineno = part.end_lineno = original.co_firstlineno + line
-    space: dict[str, Any] = {}
-    exec(compile(tree, original.co_filename, "exec"), space)  # defines the function, no more
-    code: CodeType = space["_wrapped_call_impl"].__code__
-    swap = {ENTER: enter, LEAVE: leave}
-    constants = tuple(
-        swap.get(value, value) if isinstance(value, str) else value for value in code.co_consts
-    )
-    changes: dict[str, Any] = {"co_consts": constants}
-    if hasattr(original, "co_qualname"):
-        changes["co_qualname"] = original.co_qualname
-    return code.replace(**changes)
-
-
-def code_of_calls(kind: Any) -> CodeType | None:
-    """Of the function that each call of a module goes through; None where torch is not as expected."""
-    code = getattr(getattr(kind, "_wrapped_call_impl", None), "__code__", None)
-    is_expected = (
-        isinstance(code, CodeType)
-        and code.co_names == EXPECTED_NAMES
-        and code.co_varnames == ("self", "args", "kwargs")
-        and not code.co_freevars
-    )
-    return code if is_expected else None
+    function = vars(Module).get("__call__")
+    return function if isinstance(function, FunctionType) else None
 
 
 def load_marks() -> Any:
@@ -100,18 +55,15 @@ class ModuleMarkers:
     """on() and off(); `reason` says why there are none."""
 
     def __init__(
-        self,
-        wrap: Callable[[Any], Any] | None = None,
-        codes: tuple[CodeType, CodeType] | None = None,
+        self, wrap: Callable[[Any], Any] | None = None, step_calls: Any | None = None
     ) -> None:
-        """`wrap` puts something of its own around the marks. `codes`: torch's, and what stands in its place (step_of.py)."""
+        """`wrap` puts something of its own around the marks. `step_calls` (step_of.py) sees calls, too, while these do not."""
         self.reason = ""
-        self.codes = codes
+        self.step_calls = step_calls
         self.wrap = wrap
-        self.marks: Any = None
-        self.means = ""  # "code" or "hooks": how modules are marked
-        self.original: CodeType | None = None
-        self.code: CodeType | None = None
+        self.native: Any = None
+        self.marks: Any = None  # the native ones, or what is around them
+        self.means = ""  # "calls" or "hooks": how modules are marked
         self.hooks: list[Any] = []
         self.opened: list[tuple[int, Any]] = []  # by hooks
         self.is_on = False
@@ -122,21 +74,14 @@ class ModuleMarkers:
             self.reason = f"module calls cannot be marked: {type(error).__name__}: {error}"
 
     def prepare(self) -> None:
-        from torch import nn
-
-        self.marks = self.wrap(load_marks()) if self.wrap else load_marks()
-        code = self.codes[0] if self.codes else code_of_calls(nn.Module)
-        if code is not None:
-            self.means = "code"
-            self.original = self.codes[1] if self.codes else code
-            self.code = code_with_marks(code, self.marks.enter, self.marks.leave)
-        else:
-            self.means = "hooks"
+        self.native = load_marks()
+        self.marks = self.wrap(self.native) if self.wrap else self.native
 
     def on(self, modules: list[tuple[Any, str]], observer: Observer | None) -> bool:
         """`modules`: with the names of their ranges. False where nothing can be marked."""
         if self.is_on or self.reason or not modules:
             return self.is_on
+        self.means = "calls" if self.watch_calls() else "hooks"
         if self.means == "hooks" and is_compiled_in_part(modules):
             self.reason = (
                 "module calls are not marked: this version of torch calls modules in another way, "
@@ -145,31 +90,34 @@ class ModuleMarkers:
             return False
         self.kept = modules
         self.marks.mark(modules, observer)
-        if self.means == "code":
-            self.swap_code(self.code)
-        else:
+        if self.means == "hooks":
             self.add_hooks()
         self.is_on = True
         return True
+
+    def watch_calls(self) -> bool:
+        function = function_of_calls()
+        callables = () if self.marks is self.native else (self.marks.enter, self.marks.leave)
+        try:
+            if function is not None:
+                self.native.watch(function, *callables)
+        except TypeError:
+            return False
+        return function is not None
 
     def off(self) -> None:
         if not self.is_on:
             return
         self.is_on = False
-        if self.means == "code":
-            self.swap_code(self.original)
+        if self.means == "calls":
+            self.native.unwatch()
+            if self.step_calls is not None:
+                self.step_calls.watch_again()
         for hook in self.hooks:
             hook.remove()
         self.hooks = []
         self.marks.unmark()
         self.kept = []
-
-    def swap_code(self, code: Any) -> None:
-        from torch import nn
-
-        function: Any = nn.Module._wrapped_call_impl
-        if function.__code__ in (self.original, self.code):  # else somebody else's by now
-            function.__code__ = code
 
     def add_hooks(self) -> None:
         from torch.nn.modules import module as torch_module

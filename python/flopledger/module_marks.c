@@ -4,10 +4,9 @@
  * torch's own C functions for profiler ranges are found in the library that is loaded already; an
  * older torch has a type for them.
  * Python code around it: module_markers.py. */
-#define Py_LIMITED_API 0x030A0000
-#include <Python.h>
+#include "call_watch.h"
+
 #include <dlfcn.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,15 +163,13 @@ static PyObject *unmark(PyObject *self, PyObject *ignored)
 }
 
 /* False where something must reach the user, as Ctrl-C; an error of ours is dropped. */
-static bool observe(PyObject *const *arguments, Py_ssize_t count)
+static bool observe(PyObject *module, PyObject *arguments, PyObject *keywords)
 {
     PyObject *observer = marks.observer;
     PyObject *result;
 
-    if (!observer || count < 3)
-        return true;
     Py_INCREF(observer);
-    result = PyObject_CallFunctionObjArgs(observer, arguments[0], arguments[1], arguments[2], NULL);
+    result = PyObject_CallFunctionObjArgs(observer, module, arguments, keywords, NULL);
     Py_DECREF(observer);
     Py_XDECREF(result);
     if (result)
@@ -215,36 +212,131 @@ static void end_range(PyObject *token)
     PyErr_Clear();
 }
 
-/* enter(module, args, kwargs): opens the range of a module call; what it returns goes to leave().
- */
-static PyObject *enter(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
+/* Of a module with this name; what it returns goes to leave(). */
+static PyObject *open_marked(const char *name)
 {
-    const char *name = count > 0 ? find_name((uintptr_t)arguments[0]) : NULL;
-    PyObject *token;
+    PyObject *token = name ? begin_range(name) : NULL;
 
-    (void)self;
-    if (!name)
-        Py_RETURN_NONE;
-    if (call_depth == 0) {
-        if (!observe(arguments, count))
-            return NULL;
-        name = find_name((uintptr_t)arguments[0]); /* the observer ran Python code */
-    }
-    token = name ? begin_range(name) : NULL;
     if (!token)
         Py_RETURN_NONE;
     call_depth++;
     return token;
 }
 
-static PyObject *leave(PyObject *self, PyObject *token)
+static bool is_observed(void)
 {
+    return call_depth == 0 && marks.observer;
+}
+
+/* enter(module, args, kwargs): opens the range of a module call. */
+static PyObject *enter(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    const char *name = count > 0 ? find_name((uintptr_t)arguments[0]) : NULL;
+
     (void)self;
-    if (token == Py_None)
-        Py_RETURN_NONE;
+    if (name && is_observed() && count == 3) {
+        if (!observe(arguments[0], arguments[1], arguments[2]))
+            return NULL;
+        name = find_name((uintptr_t)arguments[0]); /* the observer ran Python code */
+    }
+    return open_marked(name);
+}
+
+static void close_marked(PyObject *token)
+{
     if (call_depth > 0)
         call_depth--;
     end_range(token);
+}
+
+static PyObject *leave(PyObject *self, PyObject *token)
+{
+    (void)self;
+    if (token != Py_None)
+        close_marked(token);
+    Py_RETURN_NONE;
+}
+
+/* ---- calls that are watched ------------------------------------------------------------------ */
+
+/* Python's callables, where calls are to go to those: enter(module, args, kwargs) and leave(token).
+ */
+static PyObject *python_enter, *python_leave;
+
+static PyObject *enter_call(const struct watched_call *call)
+{
+    const char *name = find_name((uintptr_t)call->arguments[0]);
+    PyObject *both;
+    bool is_seen;
+
+    if (!name || !is_observed())
+        return open_marked(name);
+    both = watched_call_arguments(call);
+    is_seen =
+        both && observe(call->arguments[0], PyTuple_GetItem(both, 0), PyTuple_GetItem(both, 1));
+    Py_XDECREF(both);
+    return is_seen ? open_marked(find_name((uintptr_t)call->arguments[0])) : NULL;
+}
+
+static PyObject *enter_in_python(const struct watched_call *call)
+{
+    PyObject *entering = python_enter, *leaving = python_leave;
+    PyObject *both = watched_call_arguments(call), *token = NULL, *pair;
+
+    Py_INCREF(entering); /* what is called may end the watch */
+    Py_INCREF(leaving);
+    if (both)
+        token = PyObject_CallFunctionObjArgs(entering, call->arguments[0], PyTuple_GetItem(both, 0),
+                                             PyTuple_GetItem(both, 1), NULL);
+    pair = token ? PyTuple_Pack(2, leaving, token) : NULL;
+    Py_XDECREF(token);
+    Py_XDECREF(both);
+    Py_DECREF(entering);
+    Py_DECREF(leaving);
+    return pair;
+}
+
+/* The one of its own enter(), whichever is the watcher by now. */
+static void leave_in_python(PyObject *pair)
+{
+    PyObject *result =
+        PyObject_CallFunctionObjArgs(PyTuple_GetItem(pair, 0), PyTuple_GetItem(pair, 1), NULL);
+
+    Py_XDECREF(result);
+    PyErr_Clear();
+}
+
+/* watch(function), watch(function, enter, leave): from now on each call of `function`, a method of
+ * modules, is between the marks, or these. */
+static PyObject *watch(PyObject *self, PyObject *arguments)
+{
+    static const struct call_watcher marks_alone = {enter_call, close_marked};
+    static const struct call_watcher callables = {enter_in_python, leave_in_python};
+    PyObject *function, *entering = NULL, *leaving = NULL, *before[2];
+
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "O|OO", &function, &entering, &leaving))
+        return NULL;
+    if (!call_watch_set(function, leaving ? &callables : &marks_alone))
+        return NULL;
+    Py_XINCREF(entering);
+    Py_XINCREF(leaving);
+    before[0] = python_enter;
+    before[1] = python_leave;
+    python_enter = entering;
+    python_leave = leaving;
+    Py_XDECREF(before[0]);
+    Py_XDECREF(before[1]);
+    Py_RETURN_NONE;
+}
+
+static PyObject *unwatch(PyObject *self, PyObject *ignored)
+{
+    (void)self;
+    (void)ignored;
+    call_watch_end();
+    Py_CLEAR(python_enter);
+    Py_CLEAR(python_leave);
     Py_RETURN_NONE;
 }
 
@@ -255,6 +347,8 @@ static PyMethodDef functions[] = {
     {"unmark", unmark, METH_NOARGS, "Marks no module any more."},
     {"enter", (PyCFunction)(void (*)(void))enter, METH_FASTCALL, "A module call begins."},
     {"leave", leave, METH_O, "A module call ends."},
+    {"watch", watch, METH_VARARGS, "Sees each call of this function."},
+    {"unwatch", unwatch, METH_NOARGS, "Sees calls no more."},
     {NULL, NULL, 0, NULL},
 };
 

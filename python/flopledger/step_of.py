@@ -6,11 +6,11 @@ import fnmatch
 import sys
 import threading
 from collections.abc import Callable
-from types import CodeType
 from typing import Any
 
+from flopledger import native
 from flopledger.messages import say_once_of_all_ranks
-from flopledger.module_markers import code_of_calls, code_with_marks
+from flopledger.module_markers import function_of_calls
 
 MODULE = "module"
 
@@ -19,8 +19,8 @@ class StepCalls:
     """Calls `ended` at the end of each call of an outermost module, or of each range of record_function of the name, with a
     number that tells one module, or name, from the others.
 
-    Calls of modules are seen as module_markers.py marks them: by other code in the function that each of them goes through,
-    which torch.compile does not notice.
+    Calls of modules are seen as module_markers.py marks them: by what the interpreter runs the function by that each of them goes
+    through, which torch.compile does not notice.
     """
 
     def __init__(self, kind: str, ended: Callable[[int], None]) -> None:
@@ -29,7 +29,7 @@ class StepCalls:
         self.thread = 0  # the one whose call came first
         self.is_inside = False
         self.compiler: dict[str, Any] = {}
-        self.codes: tuple[CodeType, CodeType] | None = None  # torch's, and ours
+        self.is_watching = False  # calls of modules
         self.undo: Callable[[], None] = lambda: None
 
     def install(self) -> None:
@@ -52,25 +52,31 @@ class StepCalls:
     # Modules
 
     def watch_calls(self) -> None:
-        from torch.nn.modules.module import Module
-
-        original = code_of_calls(Module)
-        if original is None:
+        function = function_of_calls()
+        try:
+            marks = native.load("module_marks") if function is not None else None
+            if marks is not None:
+                marks.watch(function, self.enter, self.leave)
+                self.is_watching = True
+        except (TypeError, ImportError):
+            pass
+        if not self.is_watching:
             say_once_of_all_ranks(
                 "this version of torch calls modules in another way, and calls of them are not seen: "
                 "give --step-of the name of a range of record_function"
             )
             return
-        code = code_with_marks(original, self.enter, self.leave)
-        self.codes = (original, code)
-        function: Any = Module._wrapped_call_impl
-        function.__code__ = code
 
         def undo() -> None:
-            if function.__code__ is code:
-                function.__code__ = original
+            self.is_watching = False
+            marks.unwatch()
 
         self.undo = undo
+
+    def watch_again(self) -> None:
+        """Where marks of modules saw calls in between."""
+        if self.is_watching:
+            self.watch_calls()
 
     def enter(self, module: Any, arguments: Any, keywords: Any) -> Any:
         """The module, where its call is an outermost one."""

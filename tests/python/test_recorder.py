@@ -32,6 +32,7 @@ def setUpModule() -> None:
         "accumulation",
         "scaler",
         "compiled",
+        "own_calls",
         "compiled_optimizer",
         "compiled_update",
         "ddp",
@@ -41,7 +42,7 @@ def setUpModule() -> None:
     silent = "--no-report"
     runner.start_recorded("plain", "--memory", "--stacks")
     for kind in (
-        "accumulation scaler two_optimizers workers compiled compiled_optimizer compiled_update checkpointed ddp fsdp "
+        "accumulation scaler two_optimizers workers compiled own_calls compiled_optimizer compiled_update checkpointed ddp fsdp "
         "fsdp1 fsdp1_originals fails interrupted few_steps never_steps profiles_itself profiles_itself_first"
     ).split():
         runner.start_recorded(kind, silent)
@@ -258,13 +259,13 @@ print(module_marks.enter(a, (), {}))
 """
 
 OTHER_TORCH = """
-import sys; sys.path.insert(0, sys.argv[1])
+import functools, sys; sys.path.insert(0, sys.argv[1])
 import torch
 from torch import nn
 from flopledger.module_markers import ModuleMarkers
 def other(self, *args, **kwargs):
     return self._call_impl(*args, **kwargs)
-nn.Module._wrapped_call_impl = nn.Module.__call__ = other
+nn.Module.__call__ = functools.partialmethod(other)  # no function
 model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
 markers = ModuleMarkers()
 modules = [(model, "nn:Model"), (model[0], "nn:0")]
@@ -305,6 +306,15 @@ class Compiled(RecorderCase):
         self.assertGreater(int(graphs), 2)
         self.assertGreater(int(breaks), 0)
         self.assertEqual(run.counts_of_modules(), {"Language": 5, "Broken": 5})
+
+    def test_blocks_that_call_the_call_of_all_modules(self) -> None:
+        """torch.compile reads the code of that call, and asks whether it is still the same."""
+        run = self.recorded("own_calls")
+        self.assertEqual(run.output, runner.get("plain own_calls").output)
+        self.assertEqual(run.output.split()[-2], "2")
+        self.assertEqual(run.side_files[0]["module_marks"], "calls")
+        counts = {name: len(DEFAULT_STEPS) for name in [*LANGUAGE, "Language#2"]}
+        self.assertEqual(run.counts_of_modules(), counts)
 
     def test_steps_of_a_compiled_optimizer(self) -> None:
         """Are found all the same, and compiled as without us."""

@@ -292,6 +292,32 @@ def compiled() -> None:
         print(counter.frame_count, counter.op_count, sum(counters["graph_break"].values()))
 
 
+def own_calls() -> None:
+    """Blocks call nn.Module's call themselves, as those of transformers did: compiled whole, anew while steps are recorded, and not
+    compiled. Prints what was compiled."""
+    from torch._dynamo.testing import CompileCounter
+
+    class CallingBlock(Block):
+        def __call__(self, *arguments: Tensor, **keywords: Tensor) -> Tensor:
+            return super().__call__(*arguments, **keywords)
+
+    def make() -> Language:
+        model = Language()
+        model.blocks = nn.ModuleList(CallingBlock() for _ in range(2))
+        return model
+
+    counter, plain = CompileCounter(), make()
+    whole = torch.compile(make(), backend=counter, fullgraph=True, dynamic=False)
+    optimizer = torch.optim.SGD([*plain.parameters(), *whole.parameters()], lr=1e-2)
+    for step, batch in zip(range(1, STEPS + 1), batches()):
+        optimizer.zero_grad()
+        loss = loss_of(plain, batch) + loss_of(whole, batch[:, : LENGTH - step // 5])
+        loss.backward()
+        optimizer.step()
+        say(loss)
+        print(counter.frame_count, counter.op_count)
+
+
 def compiled_optimizer(in_function: bool = False) -> None:
     """Its step is compiled, or a function that calls it; prints what was compiled."""
     from torch._dynamo.testing import CompileCounter
