@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 
 from count_line import run_and_count
@@ -157,6 +158,111 @@ class PlannedCase(unittest.TestCase):
             )
             self.refuses(trace, "--vp", "gpt2", "-batch that fits is 16", "--pp=4", "--vp=3")
             self.refuses(trace, "no layout", "gpt2", "give --tp or --pp", *self.batch(32))
+
+    def beside_plain_steps(self, share: float, samples: int, tokens: int, *sizes: str) -> dict:
+        """A recording of a run whose other steps took that share of a recorded one; 0: nothing is known of them."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            write_trained(folder / "trace.json", samples, tokens, has_optimizer=False)
+            if share > 0:
+                recorded = planned(folder / "trace.json")["plan"]["numbers"]["step_time"]["value"]
+                window = {"trace": "trace.json", "steps": [{"step": n} for n in range(3)]}
+                took = [7 * recorded] * 3 + [round(share * recorded)] * 9
+                capture = {"schema": "flopledger.capture", "schema_version": 1}
+                capture |= {"state": "complete", "recorded": [window], "models": []}
+                capture |= {"steps": {"of": "optimizer", "count": 13, "durations_ns": took}}
+                (folder / "capture.json").write_text(json.dumps(capture))
+            return planned(folder / "trace.json", *sizes)["plan"]
+
+    def is_upper_bound(self, plan: dict) -> bool:
+        told = any("an upper bound" in note["what"] for note in plan["findings"])
+        if told:
+            self.assertLess(
+                plan["numbers"]["step_time_low"]["value"],
+                0.96 * plan["numbers"]["step_time"]["value"],
+            )
+        return told
+
+    def test_a_host_has_the_pace_of_steps_that_were_not_recorded(self) -> None:
+        for share in (0.95, 0.8, 0.6):
+            for sizes in ((), ("--batch=2x",)):
+                plan = self.beside_plain_steps(share, 1, 64, *sizes)
+                numbers = plan["numbers"]
+                by_plain = numbers["step_time"]["value"] / numbers["plain_step_time"]["value"]
+                # of twice the samples the logits are no longer hidden behind launches
+                self.assertAlmostEqual(by_plain, 1.0, delta=0.05 if sizes else 0.005)
+                self.assertGreater(by_plain, 0.995)
+                self.assertAlmostEqual(
+                    numbers["plain_step_time"]["value"] / numbers["recorded_step_time"]["value"],
+                    share,
+                    delta=0.001,
+                )
+                self.assertFalse(self.is_upper_bound(plan), (share, sizes))
+
+    def test_a_step_that_waits_for_a_host_of_unknown_pace_is_an_upper_bound(self) -> None:
+        self.assertTrue(self.is_upper_bound(self.beside_plain_steps(0, 1, 64, "--batch=2x")))
+        self.assertFalse(self.is_upper_bound(self.beside_plain_steps(0, 1, 64)), "as recorded")
+        self.assertFalse(
+            self.is_upper_bound(self.beside_plain_steps(0, 16, 1024, "--batch=2x")),
+            "the device works all the time",
+        )
+
+    def test_steps_of_another_kind_tell_no_pace(self) -> None:
+        plan = self.beside_plain_steps(0.1, 4, 1024, "--batch=2x")
+        self.assertNotIn("plain_step_time", plan["numbers"])
+
+    def test_steps_that_wait_for_the_device_tell_no_pace(self) -> None:
+        """They are planned with, and a smaller batch, which waits for the host, is told as a bound."""
+        plan = self.beside_plain_steps(1.0, 8, 1024, "--batch=1", "--seq=64")
+        self.assertIn("plain_step_time", plan["numbers"])
+        self.assertTrue(self.is_upper_bound(plan))
+
+    def of_changed(self, change: Callable[[dict], None], *sizes: str) -> dict:
+        """With each event of the trace changed as told."""
+        with tempfile.TemporaryDirectory() as name:
+            trace = Path(name) / "trace.json"
+            write_trained(trace, 4, 1024)
+            whole = json.loads(trace.read_text())
+            for event in list(whole["traceEvents"]):
+                change(event)
+            trace.write_text(json.dumps(whole))
+            return planned(trace, *sizes)
+
+    def matrix_factor(self, change: Callable[[dict], None], device: str) -> float:
+        told = self.of_changed(change, "--device", device)
+        rows = told["plan_ledger"]["tables"]["accounts"]["rows"]
+        return next(row["factor"] for row in rows if row["account_key"] == "matrix")
+
+    def test_relative_positions_are_no_tokens(self) -> None:
+        """As T5 looks them up: of each pair of tokens, in a table as wide as there are heads."""
+
+        def look_up(event: dict) -> None:
+            if event["name"] == "aten::mm" and event["args"].get("Input Dims"):
+                event["name"] = "aten::embedding"
+                event["args"]["Input Dims"] = [[32, 12], [4096, 4096], []]
+
+        told = self.of_changed(look_up)["plan"]["numbers"]["recorded_pass"]["value"]
+        self.assertEqual(told, "4 samples of 1024 tokens")
+
+    def test_matrix_kernels_of_other_ops_follow_the_matrix_rate(self) -> None:
+        def rename(event: dict) -> None:
+            event["name"] = event["name"].replace("aten::mm", "library::graphed")
+
+        self.assertAlmostEqual(self.matrix_factor(rename, "H200"), 1.0, delta=0.01)
+
+    def test_matmuls_follow_the_rate_of_their_number_format(self) -> None:
+        def widen(event: dict) -> None:
+            if event["name"] == "aten::mm":
+                event["args"]["Input type"] = ["float", "float"]
+            event["name"] = event["name"].replace(
+                "nvjet_hsh_128x128_64x4_TNN", "sm80_simt_sgemm_128x64_nn"
+            )
+
+        wide, narrow = (
+            self.matrix_factor(change, "A100-SXM4-80GB") for change in (widen, lambda event: None)
+        )
+        self.assertAlmostEqual(wide / narrow, (67 / 19.5) / (989.4 / 312), delta=0.2)
+        self.assertGreater(wide, narrow)
 
     def batch(self, samples: int) -> tuple[str, ...]:
         return (f"--global-batch={samples}",)

@@ -68,8 +68,14 @@ struct scaled_steps {
     double fixed_ns;           /* CPU: of each operator, taken as not scaled */
     struct plan_layout layout; /* asked for by `tensor` or `pipeline`; all 0: as recorded */
     int64_t layout_passes;     /* of it: micro-batches of a replica in a step */
-    bool is_of_processor;      /* nothing ran on a device */
-    bool is_ambiguous;         /* weights have sizes that are those of samples or tokens, too */
+    int64_t plain_ns; /* of the run's steps that were not recorded, median; 0: not known, or other
+                         steps */
+    double pace;      /* of host times: what they take where they are not recorded; 1 as recorded */
+    double device_share;  /* a planned step whose host holds up nothing, by the planned one; 0: of a
+                             processor */
+    bool is_pace_known;   /* steps that were not recorded wait for their host, too */
+    bool is_of_processor; /* nothing ran on a device */
+    bool is_ambiguous;    /* weights have sizes that are those of samples or tokens, too */
 };
 
 /* What another layout makes of a recorded step. */

@@ -24,18 +24,25 @@ static struct pass_size described_pass(const struct analysis_input *input)
     return pass;
 }
 
-/* By the largest table of token ids that an embedding looks up. Embeddings look up all tokens of
- * a pass; others look up positions or types of as many or fewer. */
+/* By the largest matrix of token ids that an embedding looks up. Embeddings look up all tokens of a
+ * pass; others look up positions or types of as many or fewer. Only tables of the model's width are
+ * of tokens: relative positions (T5) are looked up for each pair of tokens, in a table as wide as
+ * there are heads. */
 static struct pass_size embedded_pass(const struct analysis_input *input)
 {
     const struct trace *trace = input->trace;
     struct pass_size pass = {0, 0};
     struct op_call call = {.name = NULL};
+    int64_t width = 0;
 
-    for (uint32_t i = 0; i < trace->host_count; i++)
-        if (embedding_call_parse(&call, trace, i) && rank_of(&call, 1) == 2 &&
-            elements_of(&call, 1) > pass.samples * pass.sequence)
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        if (!embedding_call_parse(&call, trace, i) || rank_of(&call, 0) != 2 ||
+            rank_of(&call, 1) != 2 || size_of(&call, 0, 1) < width)
+            continue;
+        if (size_of(&call, 0, 1) > width || elements_of(&call, 1) > pass.samples * pass.sequence)
             pass = (struct pass_size){size_of(&call, 1, 0), size_of(&call, 1, 1)};
+        width = size_of(&call, 0, 1);
+    }
     op_call_clear(&call);
     return pass;
 }

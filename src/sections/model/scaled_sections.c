@@ -75,6 +75,7 @@ static void scaled_add_changes(struct results *results, struct section *section,
                       value_text(scaled_pass_text(results, &steps->change.from)));
 }
 
+/* Of an upper bound the least is what the device alone takes. */
 static struct value scaled_bound(const struct scaled_steps *steps, double share)
 {
     return share > 0.0 ? value_time_ns(llround(steps->planned_ns * share))
@@ -83,6 +84,27 @@ static struct value scaled_bound(const struct scaled_steps *steps, double share)
 
 /* A tenth of a percent changes nothing. */
 static const double UNSHAPED_SHARE = 0.001;
+/* What the host holds up of a planned step, to be told. */
+static const double HELD_UP_SHARE = 0.05;
+
+/* A change of nothing asks for no step but the recorded one; a change of work may hide behind a
+ * host that takes longer. */
+static bool scaled_is_work_as_recorded(const struct scaled_steps *steps)
+{
+    double changed_ns = 0.0;
+
+    for (int i = 0; i < SCALED_REST; i++)
+        changed_ns += fabs(steps->after_ns[i] - steps->before_ns[i]);
+    return changed_ns < 0.0005 * steps->recorded_ns;
+}
+
+/* The planned step waits for a host of which nobody knows how fast it is where nothing is
+ * recorded. */
+static bool scaled_is_upper_bound(const struct scaled_steps *steps)
+{
+    return steps->device_share > 0.0 && steps->device_share < 1.0 - HELD_UP_SHARE &&
+           !steps->is_pace_known && !scaled_is_work_as_recorded(steps);
+}
 
 /* A size that is the batch and a weight's at once cannot be told apart by shapes alone. */
 static void scaled_warn(struct results *results, struct section *section,
@@ -93,6 +115,21 @@ static void scaled_warn(struct results *results, struct section *section,
             results, section, "a size of the weights is that of samples or tokens, too",
             "what belongs to weights may be scaled as if it were activations",
             "record with a batch and a sequence whose sizes are those of no weight");
+    if (scaled_is_upper_bound(steps))
+        section_add_warning(
+            results, section, "the planned step is an upper bound: it waits for the host",
+            results_format(
+                results,
+                "recording slows a host, and by how much %s; one that holds up nothing "
+                "would leave %s",
+                steps->plain_ns > 0
+                    ? "steps that were not recorded do not tell, as they wait for the "
+                      "device"
+                    : "is not recorded",
+                format_short_time(llround(steps->planned_ns * steps->device_share)).text),
+            steps->plain_ns > 0 ? "record with fewer samples, so that steps wait for the host"
+                                : "record some of many steps with 'flopledger run', whose "
+                                  "capture.json has the times of the others");
     if (steps->layout_passes < steps->layout.pipeline)
         section_add_warning(
             results, section, "the pipeline has fewer micro-batches than stages",
@@ -120,14 +157,24 @@ static struct section *describe_scaled_plan(struct results *results,
     scaled_add_changes(results, section, steps, request);
     section_add_value(results, section, "step_time", "step time",
                       value_time_ns(llround(steps->planned_ns)));
-    section_add_number(results, section,
-                       (struct number){"step_time_low", "at least",
-                                       scaled_bound(steps, steps->shortest),
-                                       "as recorded steps differ; the plan may be off by more"});
+    section_add_number(
+        results, section,
+        (struct number){"step_time_low", "at least",
+                        scaled_bound(steps, scaled_is_upper_bound(steps) ? steps->device_share
+                                                                         : steps->shortest),
+                        "as recorded steps differ; the plan may be off by more"});
     section_add_value(results, section, "step_time_high", "at most",
                       scaled_bound(steps, steps->longest));
     section_add_value(results, section, "recorded_step_time", "recorded step",
                       value_time_ns(llround(steps->recorded_ns)));
+    if (steps->plain_ns > 0)
+        section_add_number(results, section,
+                           (struct number){"plain_step_time", "steps not recorded, median",
+                                           value_time_ns(steps->plain_ns),
+                                           results_format(results,
+                                                          "planned with %.2f of the "
+                                                          "recorded times of the host",
+                                                          steps->pace)});
     if (steps->tokens > 0.0 && steps->planned_ns > 0.0)
         section_add_value(results, section, "tokens_per_second_per_device",
                           "tokens a second, of a device",
@@ -154,25 +201,41 @@ static struct section *describe_scaled_plan(struct results *results,
            steps->before_ns[i] > 0.0 ? value_number(steps->after_ns[i] / steps->before_ns[i]) \
                                      : value_none())
 
-/* The largest change is named: it is what the answer stands on. */
+/* The largest change is named: it is what the answer stands on. What recording makes longer is no
+ * change, and lies in what the device idles. */
 static const char *scaled_headline(struct results *results, const struct scaled_steps *steps)
 {
-    double change = steps->planned_ns / steps->recorded_ns - 1.0;
+    bool is_slowed = steps->pace > 0.0 && steps->pace < 1.0;
+    double before = is_slowed ? (double)steps->plain_ns : steps->recorded_ns;
+    double change = steps->planned_ns / before - 1.0;
     struct short_text planned = format_short_time(llround(steps->planned_ns));
-    struct short_text recorded = format_short_time(llround(steps->recorded_ns));
+    struct short_text recorded = format_short_time(llround(before));
+    double most_ns = 0.0;
     int most = 0;
 
-    for (int i = 1; i < SCALED_PART_COUNT; i++)
-        if (fabs(steps->after_ns[i] - steps->before_ns[i]) >
-            fabs(steps->after_ns[most] - steps->before_ns[most]))
+    for (int i = 0; i < SCALED_PART_COUNT; i++) {
+        double slowed = i == SCALED_REST ? steps->recorded_ns - before : 0.0;
+        double changed = fabs(steps->after_ns[i] - steps->before_ns[i] + slowed);
+
+        if (changed > most_ns) {
+            most_ns = changed;
             most = i;
-    if (fabs(change) < 0.0005)
-        return results_format(results, "A step takes %s, as it was recorded.", planned.text);
+        }
+    }
+    if (fabs(change) < (is_slowed ? 0.005 : 0.0005))
+        return results_format(results, "A step takes %s%s, as %s%s.",
+                              scaled_is_upper_bound(steps) ? "at most " : "", planned.text,
+                              is_slowed ? "those that were not recorded" : "it was recorded",
+                              scaled_is_work_as_recorded(steps)
+                                  ? ""
+                                  : ": it waits for the host, behind which the change hides");
     return results_format(results,
-                          "A step takes %s instead of the recorded %s (%s%s); most of the change "
+                          "A step takes %s%s instead of the %s %s (%s%s); most of the change "
                           "is in %s.",
-                          planned.text, recorded.text, change > 0.0 ? "+" : "",
-                          format_fraction(change).text, scaled_parts[most].title);
+                          scaled_is_upper_bound(steps) ? "at most " : "", planned.text,
+                          is_slowed ? "unrecorded" : "recorded", recorded.text,
+                          change > 0.0 ? "+" : "", format_fraction(change).text,
+                          scaled_parts[most].title);
 }
 
 /* A part that is zero before and after is no part of this run. "The rest" closes the sum, so

@@ -34,21 +34,38 @@ struct scaling {
 
 static const struct plan_layout one_device = {1, 1, 1, 1, 1, 1, 1, 0, RECOMPUTE_NONE};
 
-/* The recording's number format is seldom another: it only shapes what tiles cost. */
-static enum peak_type scaling_precision(const struct device_peak *device)
+static bool has_peak(const struct device_peak *device, enum peak_type type)
 {
-    return device_peak_state(device, PEAK_BF16) == PEAK_KNOWN   ? PEAK_BF16
-           : device_peak_state(device, PEAK_FP16) == PEAK_KNOWN ? PEAK_FP16
-                                                                : PEAK_FP32;
+    return !device || device_peak_state(device, type) == PEAK_KNOWN;
+}
+
+/* The number format that most of the recorded matrix time is of: devices differ more in 32 bits
+ * than in 16. Of what is not known, or has no peak on one of both devices, 16 bits. */
+static enum peak_type scaling_precision(const struct scaling *scaling,
+                                        const struct device_peak *from,
+                                        const struct device_peak *to)
+{
+    const struct precision_total *totals = scaling->input->efficiency->precisions;
+    enum peak_type most = PEAK_TYPE_COUNT;
+
+    for (int type = 0; type < PEAK_TYPE_COUNT; type++)
+        if (totals[type].kernel_ns > (most < PEAK_TYPE_COUNT ? totals[most].kernel_ns : 0) &&
+            has_peak(from, (enum peak_type)type) && has_peak(to, (enum peak_type)type))
+            most = (enum peak_type)type;
+    return most < PEAK_TYPE_COUNT                                 ? most
+           : has_peak(from, PEAK_BF16) && has_peak(to, PEAK_BF16) ? PEAK_BF16
+           : has_peak(from, PEAK_FP16) && has_peak(to, PEAK_FP16) ? PEAK_FP16
+                                                                  : PEAK_FP32;
 }
 
 /* Without a device of the table nothing is set: such a setting is never asked for rates. */
-static void scaling_set_device(struct plan_setting *setting, const struct device_peak *device)
+static void scaling_set_device(struct plan_setting *setting, const struct device_peak *device,
+                               enum peak_type precision)
 {
     *setting = (struct plan_setting){.device = device};
     if (!device)
         return;
-    setting->precision = scaling_precision(device);
+    setting->precision = precision;
     plan_defaults(setting);
 }
 
@@ -111,10 +128,10 @@ static double scaling_by_device(const struct scaling *scaling, bool is_matrix, b
         return 1.0;
     from = plan_context_of(&scaling->from, &one_device);
     to = plan_context_of(&scaling->to, &one_device);
-    if (is_attention)
+    if (is_attention && bytes_of_peak_type(scaling->to.precision) <= 2.0)
         return from.peak_16 * from.rates->flash_1 / (to.peak_16 * to.rates->flash_1);
-    return is_matrix ? from.peak * from.matrix / (to.peak * to.matrix)
-                     : from.memory_rate / to.memory_rate;
+    return is_matrix || is_attention ? from.peak * from.matrix / (to.peak * to.matrix)
+                                     : from.memory_rate / to.memory_rate;
 }
 
 /* What is not known on either side changes nothing. */
@@ -306,6 +323,21 @@ static double scaling_of_collective(struct scaling *scaling, uint32_t event)
     return by_shape * scaling_ratio(after, before);
 }
 
+/* What `op` does not tell of the device's part: of replayed graphs and of libraries' own ops the
+ * kernel's name alone says that it is matrix work. */
+static double scaling_of_kernel(const struct scaling *scaling, uint32_t op, bool is_updating,
+                                enum kernel_class class)
+{
+    const struct trace *trace = scaling->input->trace;
+
+    if (is_updating || !kernel_class_is_matrix(class) ||
+        (op != NO_EVENT && scaling->input->costs->counted.cost_of[op] != NO_EVENT &&
+         kernel_class_is_matrix(operator_class(trace_text(trace, trace->host[op].name)))))
+        return 1.0;
+    return scaling_by_device(scaling, true, class == KERNEL_ATTENTION) /
+           scaling_by_device(scaling, false, false);
+}
+
 /* By what the kernel is first, by who launched it second: an all-reduce inside the optimizer
  * is communication. */
 static double scaling_of_event(struct scaling *scaling, uint32_t event, enum scaled_part *part)
@@ -321,7 +353,7 @@ static double scaling_of_event(struct scaling *scaling, uint32_t event, enum sca
                                                              : SCALED_OTHER;
     if (*part == SCALED_COMMUNICATION)
         return scaling->from.device ? scaling_of_collective(scaling, event) : 1.0;
-    return scaling_of_op(scaling, op);
+    return scaling_of_op(scaling, op) * scaling_of_kernel(scaling, op, is_updating, class);
 }
 
 /* Kernels of libraries that call the driver themselves lie in no operator. */
@@ -333,9 +365,55 @@ static bool scaling_has_shapes(const struct scaling *scaling, uint32_t event)
     return op != NO_EVENT && trace->details[trace->host[op].detail].input_shapes != 0;
 }
 
+/* The recorded step is scaled by the ratio of two replays, so that the replay's own error
+ * cancels. */
+static double scaled_replay_ns(const struct scaling *scaling, const double *factors, double host)
+{
+    const struct replay_model *replay = replay_of(scaling->input);
+    struct replay_terms terms = {.host_slowdown = host, .event_factors = factors};
+
+    return scaling->steps->recorded_ns *
+           (double)trace_graph_replay(&replay->graph, &terms).length_ns /
+           (double)replay->unchanged.length_ns;
+}
+
+/* Two paces that are as near each other are one; a step that changes by less does not change. */
+static const double PACE_NEAR = 0.01;
+
+/* Recording slows the host and leaves the device's work as it is: host times are scaled until the
+ * recorded steps, replayed, take what the run's other steps took. Of all paces at which they do the
+ * slowest: where the device is what they wait for, a faster host would not show. Steps that are
+ * shorter than the device's own work are of another kind, and tell nothing. */
+static void find_host_pace(struct scaling *scaling)
+{
+    const struct analysis_input *input = scaling->input;
+    struct scaled_steps *steps = scaling->steps;
+    struct plain_steps plain =
+        input->description ? input->description->plain : (struct plain_steps){0};
+    double shortest_ns = scaled_replay_ns(scaling, NULL, 0.0);
+    double slow = 1.0;
+    double fast = 0.0;
+
+    steps->pace = 1.0;
+    if (plain.count == 0 || input->ledger->source != WINDOW_PROFILER_STEP ||
+        shortest_ns > (1.0 + PACE_NEAR) * (double)plain.median_ns)
+        return;
+    steps->plain_ns = plain.median_ns;
+    if (steps->recorded_ns > (double)plain.median_ns) {
+        while (slow - fast > PACE_NEAR / 10.0) {
+            steps->pace = (slow + fast) / 2.0;
+            *(scaled_replay_ns(scaling, NULL, steps->pace) > (double)plain.median_ns ? &slow
+                                                                                     : &fast) =
+                steps->pace;
+        }
+    }
+    /* With a host as fast again they would be shorter: it is the host that they wait for. */
+    steps->is_pace_known = scaled_replay_ns(scaling, NULL, steps->pace / 2.0) <
+                           (1.0 - 2.0 * PACE_NEAR) * (double)plain.median_ns;
+}
+
 /* Kernels get their factors and the recorded graph is replayed: what overlapped may no longer,
- * and what was hidden may show. The recorded step is scaled by the ratio of two replays, so
- * the replay's own error cancels. */
+ * and what was hidden may show. */
 static bool scale_on_device(struct scaling *scaling, struct error *error)
 {
     const struct analysis_input *input = scaling->input;
@@ -343,9 +421,7 @@ static bool scale_on_device(struct scaling *scaling, struct error *error)
     struct scaled_steps *steps = scaling->steps;
     struct step_finder finder = {.ledger = input->ledger};
     double *factors;
-    /* A stage launches the kernels of its own layers only. */
-    struct replay_terms terms = {
-        .host_slowdown = steps->layout.pipeline > 0 ? 1.0 / (double)steps->layout.pipeline : 1.0};
+    double stages = steps->layout.pipeline > 0 ? (double)steps->layout.pipeline : 1.0;
 
     if (!replay || replay->is_refused)
         return error_set(error, ERROR_NO_DATA,
@@ -366,10 +442,10 @@ static bool scale_on_device(struct scaling *scaling, struct error *error)
         if ((part == SCALED_MATRIX || part == SCALED_OTHER) && !scaling_has_shapes(scaling, i))
             steps->unshaped_ns += ns;
     }
-    terms.event_factors = factors;
-    steps->planned_ns = steps->recorded_ns *
-                        (double)trace_graph_replay(&replay->graph, &terms).length_ns /
-                        (double)replay->unchanged.length_ns;
+    find_host_pace(scaling);
+    /* A stage launches the kernels of its own layers only. */
+    steps->planned_ns = scaled_replay_ns(scaling, factors, steps->pace / stages);
+    steps->device_share = scaled_replay_ns(scaling, factors, 0.0) / steps->planned_ns;
     large_array_free(factors);
     return true;
 }
@@ -494,6 +570,8 @@ static bool scaling_find_devices(struct scaling *scaling, struct error *error)
     struct scaled_steps *steps = scaling->steps;
     const struct device_peak *device =
         steps->is_of_processor ? NULL : scaling->input->efficiency->peaks.device;
+    const struct device_peak *to = request->device ? request->device : device;
+    enum peak_type precision;
 
     if ((request->step_batch > 0 || request->chunks > 0) && request->tensor == 0 &&
         request->pipeline == 0)
@@ -523,8 +601,9 @@ static bool scaling_find_devices(struct scaling *scaling, struct error *error)
                          "--devices needs a recording of several: this one has %s, and so no "
                          "collective whose time could be scaled",
                          steps->recorded_devices == 1 ? "one rank" : "no word of how many");
-    scaling_set_device(&scaling->from, device);
-    scaling_set_device(&scaling->to, request->device ? request->device : device);
+    precision = scaling_precision(scaling, device, to);
+    scaling_set_device(&scaling->from, device, precision);
+    scaling_set_device(&scaling->to, to, precision);
     return steps->is_of_processor ||
            (scaling_take_rates(scaling, request->rates, false, error) &&
             scaling_take_rates(scaling, request->recorded_rates, true, error));
