@@ -105,6 +105,19 @@ const char *plan_headline(struct results *results, const struct plan_setting *se
         plan_headline_memory(results, setting, &outcome->memory));
 }
 
+/* How many devices have the memory for one request, where these have not. */
+static const char *plan_serving_room(struct results *results, const struct plan_setting *setting,
+                                     const struct plan_server *server)
+{
+    enum { TENSOR_MAX = 64 };
+
+    for (int64_t tensor = 2 * server->tensor; tensor <= TENSOR_MAX; tensor *= 2)
+        if (plan_check_heads(setting->model, tensor, NULL) &&
+            plan_best_requests(setting, tensor, server->context, 0.0) > 0)
+            return results_format(results, "; --tp %lld has the memory", (long long)tensor);
+    return "";
+}
+
 const char *plan_serving_headline(struct results *results, const struct plan_setting *setting,
                                   const struct plan_server *server,
                                   const struct plan_capacity *capacity)
@@ -115,8 +128,12 @@ const char *plan_serving_headline(struct results *results, const struct plan_set
         results_format(results, "%lld x %s", (long long)server->tensor, setting->device->name);
 
     if (requests == 0)
-        return results_format(results, "Not one request of %s tokens on %s: %s does not allow it.",
-                              tokens, where, capacity->limited_by);
+        return results_format(results,
+                              "Not one request of %s tokens on %s: %s does not allow it%s.", tokens,
+                              where, capacity->limited_by,
+                              strcmp(capacity->limited_by, "memory") == 0
+                                  ? plan_serving_room(results, setting, server)
+                                  : "");
     return results_format(
         results, "%s request%s of %s tokens on %s, limited by %s: %s a token, %s tokens a second.",
         format_count(requests).text, requests == 1 ? "" : "s", tokens, where, capacity->limited_by,
