@@ -580,6 +580,17 @@ struct plan_passes plan_layers(const struct plan_context *context)
     return all;
 }
 
+/* Code that fuses its kernels pads the vocabulary, too, as Megatron's does; other code leaves it as
+ * it is. Numbers in 32 bits are not asked for their rows. */
+static int64_t plan_vocabulary_columns(const struct plan_context *context, double columns)
+{
+    const struct plan_setting *setting = context->setting;
+    bool is_narrower = setting->precision != PEAK_FP32 && setting->precision != PEAK_TF32 &&
+                       setting->precision != PEAK_FP64;
+
+    return setting->is_eager && is_narrower ? (int64_t)columns : 0;
+}
+
 /* Logits of one micro-batch and their loss, in 32 bits: written, its largest found, exponents
  * summed; its gradient written, and cast. */
 static void plan_add_logits(const struct plan_context *context, struct plan_passes *ends,
@@ -592,6 +603,8 @@ static void plan_add_logits(const struct plan_context *context, struct plan_pass
     struct plan_product logits = {
         .m = context->tokens, .n = ceil(columns / tensor), .k = hidden, .batch = 1.0};
     struct plan_passes one = {.forward.device = 0.0};
+
+    logits.columns = plan_vocabulary_columns(context, logits.n);
 
     if (columns <= 0.0)
         return;

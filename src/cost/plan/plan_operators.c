@@ -190,6 +190,22 @@ static double plan_units(const struct device_peak *device)
     return (double)device->multiprocessors;
 }
 
+/* FLOP/s of a multiprocessor in products whose rows are no multiple of 16 bytes: what cuBLAS then
+ * takes loads 2 or 4 bytes at once, by instructions that Ampere had. Of an odd number of columns
+ * 128 of 717 TFLOP/s on an H200, of an even one 269, over forward and both products of backward
+ * (tests/gpu/results/matmul-rates-H200-2026-11-27.jsonl); clocks of other devices are not
+ * regarded. */
+static double plan_reached_by_rows(const struct plan_context *context, struct plan_product product,
+                                   double reached)
+{
+    static const double OF_ODD = 0.97e12, OF_EVEN = 2.04e12;
+    double of_unit = product.columns % 2 ? OF_ODD : OF_EVEN;
+
+    if (product.columns % 8 == 0)
+        return reached;
+    return fmin(reached, plan_units(context->setting->device) * of_unit / context->peak_16);
+}
+
 /* Tiles in waves: ceil(tiles / multiprocessors) waves of one tile's time; the best of the tile
  * shapes that libraries have. That is where the loss of odd sizes comes from (wave
  * quantization), and it is kept apart from the rate. */
@@ -200,11 +216,14 @@ double plan_product_seconds(const struct plan_context *context, struct plan_prod
     double reached =
         product.is_low && context->peak > context->peak_16 ? context->matrix_8 : context->matrix;
     double flops = 2.0 * product.m * product.n * product.k * product.batch;
-    double at_best = flops / (peak * reached);
     double units = plan_units(context->setting->device);
+    double at_best;
     double ends = TILE_ENDS * peak / context->peak_16;
     double best = DBL_MAX;
 
+    if (units >= 1.0)
+        reached = plan_reached_by_rows(context, product, reached);
+    at_best = flops / (peak * reached);
     if (units < 1.0) {
         *tile_seconds = 0.0;
         return at_best;

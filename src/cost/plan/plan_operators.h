@@ -63,6 +63,7 @@ struct plan_product {
     double n;
     double k;
     double batch;
+    int64_t columns; /* of its rows in 16 bits, where they may be no multiple of 16 bytes; 0: are */
     bool is_low;
     bool is_input_ready;
     bool is_output_ready;
