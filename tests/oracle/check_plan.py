@@ -498,7 +498,8 @@ def of_several_layouts(
     sources: dict[str, list[Run]], tables: dict[str, list[Run]]
 ) -> dict[str, list[Run]]:
     names = ("vTrain, single node", "vTrain, multi node")
-    return {name: sources[name] for name in names} | {TOGETHER: tables[TOGETHER]}
+    found = {name: sources[name] for name in names} | {TOGETHER: tables[TOGETHER]}
+    return found | {"all of these": [run for runs in found.values() for run in runs]}
 
 
 def table_of_goals(
