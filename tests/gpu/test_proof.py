@@ -212,6 +212,14 @@ class Recordings(Quiet):
             part_training.check_ledger(self.found, trace.name, sections, trace)
         self.assertEqual([what for what in self.failed() if what != "steps in the ledger"], [])
 
+    def test_captured_graphs_have_their_operators(self) -> None:
+        """Where the capture is kept, too."""
+        setting = machine.Setting(PROGRAM, sys.executable, self.folder, False, {})
+        for capture in sorted(gpu_page.RESULTS.glob("*/capture_traces")):
+            trace = capture.parent / "graphs.pt.trace.json.gz"
+            numbers = sections_of(ask(setting, "report", trace))["graphs"]["numbers"]
+            self.assertEqual(numbers["attributed"]["value"], 1, trace.name)
+
 
 class Advice(Quiet):
     def test_planted_and_not_named(self) -> None:
