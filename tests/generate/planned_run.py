@@ -285,10 +285,11 @@ class PlannedRun(PricedTrace):
         for _ in range(self.passes):
             self.one_pass()
         self.gradients()
-        if self.fault.waiting:
-            self.wait(self.device + self.fault.waiting)
+        self.wait(self.device + self.planned.sizes["step_end"] + self.fault.waiting)
         mark = self.add("user_annotation", "Optimizer.step#AdamW.step", self.now, 0)
-        length = int(self.of_step(1, "optimizer") * self.fault.optimizer)
+        length = int(
+            (self.of_step(1, "optimizer") - self.planned.sizes["step_end"]) * self.fault.optimizer
+        )
         self.launch("multi_tensor_apply_kernel<FusedAdamMathFunctor>", length)
         mark["dur"] = (self.now - self.fault.launch + 4000) / 1000 - mark["ts"]
         self.wait(self.device)

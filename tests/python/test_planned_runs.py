@@ -36,7 +36,7 @@ CAUSES = {
     "optimizer": (Fault(optimizer=5), "the optimizer's kernels are slower"),
     "exposed_communication": (Fault(communication=12, late=40_000_000), r"\d+ % of it is hidden"),
     "data": (Fault(data=80_000_000), "a plan has its data ready"),
-    "host": (Fault(waiting=80_000_000), "mostly 'host synchronization', 80.0 ms"),
+    "host": (Fault(waiting=80_000_000), "mostly 'host synchronization', 88.0 ms"),
     "launch": (Fault(launch=4_000_000), "the host: mostly '(nothing recorded|launch bound)'"),
 }
 
@@ -112,6 +112,82 @@ class PlannedRunCase(unittest.TestCase):
             r"^The others( of stage 0)? wait 36\.\d ms of each step for rank 2, which has 3\d\.\d ms more of "
             r"'matmuls and attention below the peak'",
         )
+
+    def told_of(self, rank: dict) -> str:
+        return "; ".join(
+            f"{note['what']}: {note['evidence']}"
+            for note in rank["sections"]["plan_against_run"]["findings"]
+        )
+
+    def test_an_optimizer_between_the_marks_is_told_as_such(self) -> None:
+        """No account has it: it is not called faster."""
+        run = self.run_of("tp=2,dp=2", Fault())
+        changed = json.loads(run.read_text())
+        updates = [e for e in changed["traceEvents"] if "multi_tensor" in e["name"]]
+        marks = [e for e in changed["traceEvents"] if e["name"].startswith("ProfilerStep")]
+        for mark, update in zip(marks, updates, strict=True):
+            mark["dur"] = update["ts"] + 0.3 * update["dur"] - mark["ts"]
+        run.write_text(json.dumps(changed))
+        rank = self.compared("tp=2,dp=2", run)["ranks"][0]
+        row = self.rows_of(rank)["optimizer"]
+        lacks = 0.7 * sum(update["dur"] for update in updates[:-1]) / len(marks) / 1000
+        self.assertRegex(row["why"], r"^[\d.]+ ms of it a step ran between the marks")
+        self.assertAlmostEqual(float(row["why"].split()[0]), lacks, delta=0.02 * lacks)
+        self.assertIn("the device works between the marks", self.told_of(rank))
+
+    def test_another_depth_batch_or_micro_batch_is_told(self) -> None:
+        planned = json.loads(self.plans["zero=1"].read_text())
+        run = self.run_of("zero=1", Fault())
+        other = self.config.with_name("other.json")
+        config = json.loads(self.config.read_text())
+        self.plans["other"] = other.with_name("other_plan.json")
+        words = [str(PROGRAM), "plan", "--json", f"--model={other}", "--device=H100 SXM"]
+        for layers, options, told in (
+            (8, LAYOUTS["zero=1"], r"of different models or number formats: 1?[.\d]+ times"),
+            (
+                4,
+                ["--devices=8", "--tp=1", "--zero=1", "--global-batch=32", "--seq=8192"],
+                "batches",
+            ),
+        ):
+            other.write_text(json.dumps(config | {"num_hidden_layers": layers}))
+            done = subprocess.run([*words, *options], capture_output=True, check=True)
+            self.plans["other"].write_bytes(done.stdout)
+            self.assertRegex(self.told_of(self.compared("other", run)["ranks"][0]), told)
+        recorded = {"trace": "run.json", "steps": []}
+        tokens = 16 // 8 * 8192
+        for number in range(3):
+            recorded["steps"].append(
+                {"step": number, "micro_batches": 1, "samples": 4, "tokens": tokens}
+            )
+        capture = {"schema": "flopledger.capture", "schema_version": 1, "state": "complete"}
+        capture |= {"recorded": [recorded], "models": [{"name": "model", "config": config}]}
+        said = run.with_name("capture.json")
+        self.addCleanup(said.unlink)
+        said.write_text(json.dumps(capture))
+        told = self.told_of(self.compared("zero=1", run)["ranks"][0])
+        numbers = planned["ranks"][0]["sections"]["plan"]["numbers"]
+        micro = numbers["micro_batch"]["value"]
+        self.assertIn(f"micro-batches: {micro} samples planned, 4 recorded", told)
+        self.assertIn(f"sequences: 8192 tokens of a sample planned, {tokens // 4} recorded", told)
+        said.write_text(json.dumps(capture).replace('hidden_layers": 4', 'hidden_layers": 8'))
+        self.assertIn("it has 4 layers, that of the run 8", self.refused("zero=1", run))
+
+    def test_groups_of_other_sizes_are_refused(self) -> None:
+        run = self.run_of("tp=2,dp=2", Fault())
+        for name, told in (("mesh_cp", "context parallel size 1, and 2"), ("dp", "--dp 2")):
+            changed = json.loads(run.read_text().replace("mesh_dp", name))
+            path = run.with_name("other.json")
+            path.write_text(json.dumps(changed))
+            self.plans["four"] = run.with_name("four.json")
+            text = self.plans["tp=2,dp=2"].read_text()
+            if name == "dp":
+                whole = json.loads(text)
+                numbers = whole["ranks"][0]["sections"]["plan"]["numbers"]
+                numbers["dp"]["value"], numbers["cp"]["value"] = 1, 2
+                text = json.dumps(whole)
+            self.plans["four"].write_text(text)
+            self.assertIn(told, self.refused("four", path))
 
     def refused(self, plan: str, run: Path) -> str:
         words = [str(PROGRAM), "compare", str(self.plans[plan]), str(run)]

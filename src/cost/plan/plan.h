@@ -122,6 +122,7 @@ struct plan_outcome {
     double tokens;         /* of a step, all devices */
     double devices;
     double optimizer_bytes; /* that the optimizer reads and writes, of a device */
+    double step_end;        /* of the optimizer's account, what a step does besides its kernels */
     struct plan_memory memory;
 };
 

@@ -317,11 +317,13 @@ struct plan_outcome plan_step(const struct plan_setting *setting, const struct p
     plan_add_bubble(&context, &step, batches, &all_layers, &all_ends);
     plan_add_gradients(&context, &step, &layers);
     outcome.optimizer_bytes = plan_optimizer_bytes(&context);
-    plan_pass_charge(&step, PLAN_OPTIMIZER,
-                     STEP_SECONDS + outcome.optimizer_bytes / context.memory_rate);
+    outcome.step_end = STEP_SECONDS + outcome.optimizer_bytes / context.memory_rate;
+    plan_pass_charge(&step, PLAN_OPTIMIZER, outcome.step_end);
+    outcome.step_end = STEP_SECONDS / outcome.step_end;
     plan_calibrate(&step, setting->calibration);
     for (int i = 0; i < PLAN_ACCOUNT_COUNT; i++)
         outcome.accounts[i] = step.accounts[i];
+    outcome.step_end *= outcome.accounts[PLAN_OPTIMIZER]; /* calibrated as the account is */
     outcome.in_16_bits = step.in_16_bits;
     outcome.again_useful = fmin(step.again_useful, step.accounts[PLAN_RECOMPUTE]);
     outcome.again_streamed =

@@ -65,6 +65,12 @@ struct planned_step {
     int64_t stages;
     int64_t ranks_of_stage;
     int64_t hidden; /* columns of the embedding */
+    int64_t layers;
+    int64_t context;
+    int64_t replicas;
+    int64_t micro;      /* samples of a micro-batch */
+    int64_t sequence;   /* tokens of a sample */
+    double step_end_ns; /* what a step does besides, in the parts as waiting for the host */
     char device[128];
     bool is_from_run; /* `plan --from` wrote it */
 };

@@ -55,6 +55,11 @@ static void read_plan_layout(struct planned_step *plan, const struct json_node *
     plan->ranks_of_stage =
         plan->tensor * read_plan_size(numbers, "cp") * read_plan_size(numbers, "dp");
     plan->hidden = read_plan_size(numbers, "embedding_size");
+    plan->layers = read_plan_size(numbers, "layers");
+    plan->context = read_plan_size(numbers, "cp");
+    plan->replicas = read_plan_size(numbers, "dp");
+    plan->micro = read_plan_size(numbers, "micro_batch");
+    plan->sequence = read_plan_size(numbers, "seq");
     /* A rank sees the tokens that all devices of its tensor group and all stages work on. */
     if (plan->tensor > 0)
         plan->tokens *= (double)(plan->tensor * plan->stages);
@@ -63,7 +68,8 @@ static void read_plan_layout(struct planned_step *plan, const struct json_node *
 /* A run has each FLOP at the peak of its own format, and of recomputation what its FLOPs take at
  * the peak: what a plan has beyond is below the peak, or streams. A recorded kernel of attention
  * has FLOPs of scores again in its backward, which count as recomputation there; the plan has them
- * in what that kernel is below the peak. */
+ * in what that kernel is below the peak. What a step does besides the optimizer's kernels is no
+ * kernel: a device waits for it. */
 static void read_plan_as_runs_have_it(struct planned_step *plan, const struct json_node *numbers)
 {
     double wider = read_plan_number(numbers, "useful_in_16_bits");
@@ -72,6 +78,9 @@ static void read_plan_as_runs_have_it(struct planned_step *plan, const struct js
     double whole = plan->parts[PLANNED_USEFUL] + plan->parts[PLANNED_BELOW_PEAK] +
                    plan->parts[PLANNED_RECOMPUTED] - streamed;
 
+    plan->step_end_ns = read_plan_number(numbers, "step_end");
+    plan->parts[PLANNED_OPTIMIZER] -= plan->step_end_ns;
+    plan->parts[PLANNED_HOST] += plan->step_end_ns;
     plan->parts[PLANNED_USEFUL] += wider;
     plan->parts[PLANNED_RECOMPUTED] = at_peak;
     plan->parts[PLANNED_BELOW_PEAK] = whole - at_peak - plan->parts[PLANNED_USEFUL];

@@ -76,6 +76,9 @@ struct run_parts {
     double waited_ns; /* for a core, of the launching thread; 0: not recorded, or none */
     double tokens;    /* of a step; 0: not known */
     double flops;     /* likewise */
+    double between_ns[PLANNED_PART_COUNT]; /* kernels that ran between the marks of steps, by step
+                                            */
+    double between_busy_ns;
 };
 
 /* What is finer is added up again where the other side knows no more: matrix time where FLOPs are
@@ -101,6 +104,58 @@ static void run_parts_join_idle(struct run_parts *run)
     }
 }
 
+/* Of a stretch of time, what lies between the marks of the ledger's steps. */
+static int64_t time_between_steps(const struct ledger *ledger, int64_t start_ns, int64_t end_ns)
+{
+    uint32_t after = first_step_after(ledger, start_ns);
+    int64_t between_ns = 0;
+
+    /* It may start in the gap before the first step that ends behind it. */
+    for (uint32_t i = after > 0 ? after : 1; i < ledger->step_count; i++) {
+        int64_t from_ns = ledger->steps[i - 1].window.end_ns;
+        int64_t to_ns = ledger->steps[i].window.start_ns;
+
+        if (from_ns >= end_ns)
+            break;
+        from_ns = from_ns > start_ns ? from_ns : start_ns;
+        to_ns = to_ns < end_ns ? to_ns : end_ns;
+        between_ns += to_ns > from_ns ? to_ns - from_ns : 0;
+    }
+    return between_ns;
+}
+
+static enum planned_part part_of_class(enum kernel_class class)
+{
+    return class == KERNEL_OPTIMIZER        ? PLANNED_OPTIMIZER
+           : class == KERNEL_COMMUNICATION  ? PLANNED_COMMUNICATION
+           : kernel_class_is_matrix(class)  ? PLANNED_MATRIX
+           : kernel_class_is_compute(class) ? PLANNED_OTHER
+                                            : PLANNED_COPIES;
+}
+
+/* Marks need not hold all of a step: what runs between them is in no account, and lacks in the part
+ * that a plan has it in. */
+static void find_work_between(struct run_parts *run, const struct analysis_input *input)
+{
+    const struct ledger *ledger = input->ledger;
+    const struct trace *trace = input->trace;
+    double count = (double)ledger->step_count;
+
+    run->between_busy_ns = (double)ledger->between_steps_busy_ns / count;
+    for (uint32_t i = 0; !ledger->is_cpu_only && i < trace->device_count; i++) {
+        const struct event *event = &trace->device[i];
+
+        if (trace->tracks[event->track].device != ledger->device)
+            continue;
+        run->between_ns[part_of_class((enum kernel_class)ledger->classes[i])] +=
+            (double)time_between_steps(ledger, event->start_ns,
+                                       event->start_ns + event->duration_ns) /
+            count;
+    }
+    run->between_ns[PLANNED_USEFUL] = run->between_ns[PLANNED_BELOW_PEAK] =
+        run->between_ns[PLANNED_RECOMPUTED] = run->between_ns[PLANNED_MATRIX];
+}
+
 /* Kernels of the optimizer are taken from the other operators, to which the ledger books them.
  * Every account of the ledger goes to exactly one part, so the parts sum to the step as the
  * accounts do. */
@@ -115,6 +170,8 @@ static struct run_parts run_parts_of(const struct analysis_input *input, bool is
                             .flops = input->efficiency->total.window_flops / count};
     double updating = 0.0;
 
+    if (run.tokens <= 0.0)
+        run.tokens = looked_up_tokens_of(input);
     for (int i = 0; i < ACCOUNT_COUNT; i++) {
         double ns = (double)ledger_account_ns(ledger, (enum account)i) / count;
         enum planned_part part = part_of_account(i);
@@ -143,6 +200,7 @@ static struct run_parts run_parts_of(const struct analysis_input *input, bool is
         parts_join_matrix(run.ns);
     if (is_from_run)
         run_parts_join_idle(&run);
+    find_work_between(&run, input);
     return run;
 }
 
@@ -229,6 +287,52 @@ static const char *why_of_work(struct results *results, const struct planned_ste
                    : "faster kernels, or a smaller batch than was planned";
 }
 
+/* Of the model's FLOPs: how many there are, and how near to the peak they are done. */
+static const char *why_of_flops(struct results *results, const struct planned_step *plan,
+                                const struct run_parts *run, enum planned_part part)
+{
+    double times = flops_by_plan(plan, run);
+    bool has_tokens = plan->tokens > 0.0 && fabs(run->tokens / plan->tokens - 1.0) < 0.01;
+
+    if (part == PLANNED_BELOW_PEAK)
+        return results_format(results, "matmuls reach %.0f %% of the peak, %.0f %% were planned%s",
+                              peak_share(run->ns), peak_share(plan->parts),
+                              fabs(times - 1.0) > 0.05
+                                  ? results_format(results, ", of %.3g times the FLOPs", times)
+                                  : "");
+    /* Time at the peak only: what of it is slower stands in the part below the peak. */
+    if (part == PLANNED_RECOMPUTED)
+        return run->ns[part] > plan->parts[part]
+                   ? "more is recomputed than was planned: see --recompute"
+                   : "less is recomputed; what of it is below the peak counts there";
+    /* The same tokens of the same width: only what is trained on them can be another. */
+    return results_format(results,
+                          "%.3g times the FLOPs that were planned%s, by their time at the peak: "
+                          "another %s or number format, or shapes that were not recorded",
+                          times, has_tokens ? ", for as many tokens" : "",
+                          has_tokens ? "depth, vocabulary" : "batch, model");
+}
+
+/* Of what is idle: the account of the ledger that has most of it; and what a plan has for the end
+ * of a step, of which a run may have less. */
+static const char *why_of_idle(struct results *results, const struct planned_step *plan,
+                               const struct run_parts *run, enum planned_part part)
+{
+    const char *end = "";
+
+    if (part == PLANNED_HOST && run->ns[part] < plan->parts[part] && plan->step_end_ns > 0.0)
+        end = results_format(results,
+                             "a plan has %s for what a step does besides (loss scale, norms, a log "
+                             "that synchronizes)%s",
+                             against_time(results, plan->step_end_ns),
+                             run->worst_ns[part] > 0.0 ? "; " : "");
+    if (run->worst_ns[part] <= 0.0)
+        return *end ? end : "none was recorded";
+    return results_format(results, "%sthe host: mostly '%s', %s of it", end,
+                          account_descriptions[run->worst[part]].title,
+                          against_time(results, run->worst_ns[part]));
+}
+
 /* Reasons are asked of what differs by 1 % of the step and more; a plan is no nearer than
  * that. */
 static const char *why_of_part(struct results *results, const struct planned_step *plan,
@@ -238,24 +342,17 @@ static const char *why_of_part(struct results *results, const struct planned_ste
 
     if (fabs(more) < TOLD_SHARE * run->step_ns)
         return "as planned";
+    /* What explains half of it is the first to be told: no kernel need be faster. */
+    if (more < 0.0 && run->between_ns[part] > -0.5 * more)
+        return results_format(results,
+                              "%s of it a step ran between the marks of the steps, and is in no "
+                              "account",
+                              against_time(results, run->between_ns[part]));
     switch (part) {
     case PLANNED_USEFUL:
-        return results_format(results,
-                              "%.3g times the FLOPs that were planned, by their time at the peak: "
-                              "another batch, model or number format, or shapes that were not "
-                              "recorded",
-                              flops_by_plan(plan, run));
     case PLANNED_BELOW_PEAK:
-        return results_format(
-            results, "matmuls reach %.0f %% of the peak, %.0f %% were planned%s",
-            peak_share(run->ns), peak_share(plan->parts),
-            fabs(flops_by_plan(plan, run) - 1.0) > 0.05
-                ? results_format(results, ", of %.3g times the FLOPs", flops_by_plan(plan, run))
-                : "");
     case PLANNED_RECOMPUTED:
-        /* Time at the peak only: what of it is slower stands in the part below the peak. */
-        return more > 0.0 ? "more is recomputed than was planned"
-                          : "less is recomputed; what of it is below the peak counts there";
+        return why_of_flops(results, plan, run, part);
     case PLANNED_MATRIX:
         if (!plan->is_from_run)
             return "the FLOPs of the run are not known, so that slower kernels and more work look "
@@ -270,7 +367,8 @@ static const char *why_of_part(struct results *results, const struct planned_ste
         if (run->ns[part] <= 0.0)
             return "no kernel of an optimizer was recorded";
         return more > 0.0 ? "the optimizer's kernels are slower, or shard less"
-                          : "the optimizer's kernels are faster, or are of another class";
+                          : "the optimizer's kernels are faster, or fewer: others of it count as "
+                            "other operators";
     case PLANNED_COMMUNICATION:
         return why_of_communication(results, run);
     case PLANNED_COPIES:
@@ -280,11 +378,7 @@ static const char *why_of_part(struct results *results, const struct planned_ste
     case PLANNED_LAUNCH:
     case PLANNED_HOST:
     case PLANNED_REST:
-        if (run->worst_ns[part] <= 0.0)
-            return "none was recorded";
-        return results_format(results, "the host: mostly '%s', %s of it",
-                              account_descriptions[run->worst[part]].title,
-                              against_time(results, run->worst_ns[part]));
+        return why_of_idle(results, plan, run, part);
     case PLANNED_PART_COUNT:
         break;
     }
@@ -314,6 +408,50 @@ static bool is_forward_alone(const struct module_costs *costs)
            costs->total[PHASE_BACKWARD].flops == 0;
 }
 
+/* Of as many tokens on as many devices, the FLOPs tell the model's depth and vocabulary. */
+static void against_warn_of_model(struct results *results, struct section *section,
+                                  const struct analysis_input *input,
+                                  const struct planned_step *plan, const struct run_parts *run)
+{
+    double times = flops_by_plan(plan, run);
+
+    if (plan->is_from_run || times <= 0.0 || plan->tokens <= 0.0 ||
+        efficiency_is_least(input->efficiency) || fabs(times - 1.0) < 0.02 ||
+        fabs(run->tokens / plan->tokens - 1.0) > 0.01)
+        return;
+    section_add_warning(results, section, "plan and run are of different models or number formats",
+                        results_format(results,
+                                       "%.3g times the FLOPs, by their time at the peak, "
+                                       "of as many tokens",
+                                       times),
+                        "plan with the config.json and --dtype of what ran");
+}
+
+/* Of as many tokens, cut in another way. */
+static void against_warn_of_passes(struct results *results, struct section *section,
+                                   const struct analysis_input *input,
+                                   const struct planned_step *plan)
+{
+    const struct described_step *step =
+        describe_ledger_step(input->description, input->ledger, &input->ledger->steps[0]);
+
+    if (!step || step->samples <= 0)
+        return;
+    if (plan->micro > 0 && step->micro_batches > 0 &&
+        step->samples != plan->micro * step->micro_batches)
+        section_add_warning(results, section, "plan and run are of different micro-batches",
+                            results_format(results, "%lld samples planned, %.3g recorded",
+                                           (long long)plan->micro,
+                                           (double)step->samples / (double)step->micro_batches),
+                            "plan with --micro-batch of the recording");
+    if (plan->sequence > 0 && step->tokens > 0 && step->tokens != plan->sequence * step->samples)
+        section_add_warning(
+            results, section, "plan and run are of different sequences",
+            results_format(results, "%lld tokens of a sample planned, %.6g recorded",
+                           (long long)plan->sequence, (double)step->tokens / (double)step->samples),
+            "plan with --seq of the recording");
+}
+
 /* What would make the two incomparable, and the reader believe otherwise. */
 static void against_warn(struct results *results, struct section *section,
                          const struct analysis_input *input, const struct planned_step *plan,
@@ -333,6 +471,23 @@ static void against_warn(struct results *results, struct section *section,
                                            "recorded",
                                            plan->tokens, run->tokens),
                             "plan with the batch and the layout of the recording");
+    if (input->description && input->description->plain.count > 0 &&
+        100.0 * run->step_ns > PLAIN_LONGER_PER_CENT * (double)input->description->plain.median_ns)
+        section_add_warning(
+            results, section, "recording made the steps longer",
+            results_format(results, "those of the run that were not recorded took %s, median",
+                           format_short_time(input->description->plain.median_ns).text),
+            "take that for the step's time, and of what is idle so much less");
+    against_warn_of_model(results, section, input, plan, run);
+    against_warn_of_passes(results, section, input, plan);
+    if (run->between_busy_ns > TOLD_SHARE * run->step_ns)
+        section_add_warning(
+            results, section, "the device works between the marks of the steps",
+            results_format(results,
+                           "%s of each step, which no account has, and the plan has in its step",
+                           against_time(results, run->between_busy_ns)),
+            "marks that hold a whole step: wait for the device before profiler.step(), or "
+            "see --clock of 'flopledger report'");
     if (!plan->is_from_run && is_forward_alone(input->costs))
         section_add_warning(results, section, "the run has a forward and no backward",
                             "a plan is of a training step; the recorded steps are not",

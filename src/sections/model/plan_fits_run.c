@@ -38,13 +38,20 @@ static bool find_strange_table(struct looked_up *table, const struct planned_ste
     return is_strange && table->rows >= WORDS_LEAST;
 }
 
-/* By the width alone: vocabularies are padded, and depth shows in FLOPs, which a comparison is for.
- * A stage of a pipeline without an embedding tells nothing. */
+/* By depth and width: vocabularies are padded. Where the run does not tell its layers, they show in
+ * its FLOPs. A stage of a pipeline without an embedding tells nothing. */
 static bool plan_is_of_model(const struct planned_step *plan, const struct analysis_input *input,
                              struct error *error)
 {
     struct looked_up table = {0, 0};
 
+    const struct architecture *ran = input->description ? input->description->architecture : NULL;
+
+    if (ran && plan->layers > 0 && ran->layers != plan->layers)
+        return error_set(error, ERROR_USAGE,
+                         "the plan is of another model: it has %lld layers, that of the run %lld: "
+                         "plan with the config.json of what ran",
+                         (long long)plan->layers, (long long)ran->layers);
     return plan->hidden == 0 || !find_strange_table(&table, plan, input) ||
            error_set(error, ERROR_USAGE,
                      "the plan is of another model: its embedding has %lld columns, that of the "
@@ -53,15 +60,13 @@ static bool plan_is_of_model(const struct planned_step *plan, const struct analy
 }
 
 /* Names that PyTorch's device meshes and Megatron-Core give to groups of one axis. */
-static bool group_is_of(const char *name, const char *axis)
+static bool group_is_of(const char *name, const char *axis, const char *title)
 {
     char mesh[16];
     char megatron[48];
-    bool is_tensor = strcmp(axis, "tp") == 0;
 
     (void)snprintf(mesh, sizeof mesh, "mesh_%s", axis);
-    (void)snprintf(megatron, sizeof megatron, "%s_model_parallel_group",
-                   is_tensor ? "tensor" : "pipeline");
+    (void)snprintf(megatron, sizeof megatron, "%s_parallel_group", title);
     return strcasecmp(name, mesh) == 0 || strcasecmp(name, axis) == 0 ||
            strcasecmp(name, megatron) == 0;
 }
@@ -74,19 +79,22 @@ static bool groups_are_planned(const struct planned_step *plan, const struct tra
         const char *axis;
         const char *title;
         int64_t size;
-    } axes[] = {{"tp", "tensor", plan->tensor}, {"pp", "pipeline", plan->stages}};
+    } axes[] = {{"tp", "tensor_model", plan->tensor},
+                {"pp", "pipeline_model", plan->stages},
+                {"cp", "context", plan->context},
+                {"dp", "data", plan->replicas}};
 
     for (uint32_t i = 1; i < trace->detail_count; i++) {
         const struct event_detail *detail = &trace->details[i];
 
         for (size_t k = 0; detail->group_size > 0 && k < sizeof axes / sizeof *axes; k++)
-            if (group_is_of(trace_text(trace, detail->group_name), axes[k].axis) &&
+            if (group_is_of(trace_text(trace, detail->group_name), axes[k].axis, axes[k].title) &&
                 detail->group_size != axes[k].size)
                 return error_set(error, ERROR_USAGE,
-                                 "the plan is of another layout: %s parallel size %lld, and %lld "
+                                 "the plan is of another layout: %.*s parallel size %lld, and %lld "
                                  "of the run, by its group '%s': plan with --%s %lld",
-                                 axes[k].title, (long long)axes[k].size,
-                                 (long long)detail->group_size,
+                                 (int)strcspn(axes[k].title, "_"), axes[k].title,
+                                 (long long)axes[k].size, (long long)detail->group_size,
                                  trace_text(trace, detail->group_name), axes[k].axis,
                                  (long long)detail->group_size);
     }

@@ -87,6 +87,7 @@ static void plan_add_sizes(struct results *results, struct section *section,
         {"global_batch", setting->batch},
         {"seq", setting->sequence},
         {"hidden_size", setting->model->hidden_size},
+        {"layers", setting->model->layers},
         {"vocabulary", words},
         {"embedding_size", words > 0 ? setting->model->token_embedding / words : 0},
     };
@@ -104,6 +105,7 @@ static void plan_add_sizes(struct results *results, struct section *section,
                     plan_time(outcome->again_useful));
     plan_add_number(results, section, "recompute_memory_bound", TITLE_FOR_PROGRAMS,
                     plan_time(outcome->again_streamed));
+    plan_add_number(results, section, "step_end", TITLE_FOR_PROGRAMS, plan_time(outcome->step_end));
     plan_add_number(results, section, "hardware_flops", TITLE_FOR_PROGRAMS,
                     value_flops(outcome->hardware_flops / outcome->devices));
     plan_add_number(results, section, "model_flops", TITLE_FOR_PROGRAMS,

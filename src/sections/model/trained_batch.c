@@ -1,6 +1,7 @@
 /* What the ledger's steps trained on. */
 #include "sections/model/trained_batch.h"
 
+#include "ledger/step_finder.h"
 #include "sections/tally.h"
 #include "trace/recorder_words.h"
 
@@ -46,6 +47,36 @@ bool embedding_call_parse(struct op_call *call, const struct trace *trace, uint3
         return false;
     text.shapes = trace_text(trace, detail->input_shapes);
     return op_call_parse(call, &text);
+}
+
+/* Tables of words are as wide as the model, and more ids are looked up in them than in one of
+ * positions. */
+double looked_up_tokens_of(const struct analysis_input *input)
+{
+    const struct trace *trace = input->trace;
+    struct step_finder finder = {.ledger = input->ledger};
+    struct op_call call = {.name = NULL};
+    int64_t size[2] = {0, 0}; /* of the table */
+    int64_t ids = 0;          /* of its largest call */
+    double tokens = 0.0;
+
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        if (!embedding_call_parse(&call, trace, i) || rank_of(&call, 0) != 2 ||
+            rank_of(&call, 1) != 2 || size_of(&call, 0, 1) < size[1] ||
+            step_finder_of_host(&finder, trace->host[i].start_ns) == NO_STEP)
+            continue;
+        if (size_of(&call, 0, 1) > size[1] || elements_of(&call, 1) > ids) {
+            tokens =
+                size_of(&call, 0, 0) == size[0] && size_of(&call, 0, 1) == size[1] ? tokens : 0.0;
+            size[0] = size_of(&call, 0, 0);
+            size[1] = size_of(&call, 0, 1);
+            ids = elements_of(&call, 1);
+        }
+        if (size_of(&call, 0, 0) == size[0])
+            tokens += (double)elements_of(&call, 1);
+    }
+    op_call_clear(&call);
+    return tokens / (double)input->ledger->step_count;
 }
 
 /* -1 where one of the two is not known. */

@@ -26,6 +26,10 @@ struct trained_batch trained_batch_of_step(const struct analysis_input *input, u
 /* Of a call of aten::embedding whose shapes are known; false for all else. The owner clears it. */
 bool embedding_call_parse(struct op_call *call, const struct trace *trace, uint32_t host_event);
 
+/* Token ids that are looked up in the model's table of words in a mean step, of this rank; 0: none
+ * was recorded with its shapes, as in a stage of a pipeline without a table. */
+double looked_up_tokens_of(const struct analysis_input *input);
+
 /* What would tell where tokens, or samples, are not known. */
 const char *tokens_need(const struct analysis_input *input);
 const char *samples_need(const struct analysis_input *input);
