@@ -18,7 +18,8 @@ from flopledger.measure_timing import seconds_of
 from flopledger.processor import facts_of
 
 SCHEMA = "flopledger-rates-1"
-# [m, k] by [k, n]: square ones up to what fills the device, and those of a transformer's layer and of its decoding.
+# [m, n, k] of [m, k] by [k, n]: square ones up to what fills the device, those of a transformer's layer and of its decoding, and
+# on a GPU logits of a vocabulary whose rows are of whole 16 bytes, of an even number of columns, and of an odd one (GPT-2's).
 CPU_SHAPES = (
     (256, 256, 256),
     (512, 512, 512),
@@ -34,6 +35,9 @@ GPU_SHAPES = (
     (8192, 8192, 8192),
     (4096, 16384, 4096),
     (64, 8192, 8192),
+    (4096, 50304, 2048),
+    (4096, 50258, 2048),
+    (4096, 50257, 2048),
 )
 # dtype of torch, whether fp32 may use TF32
 FORMATS = {

@@ -76,6 +76,76 @@ class MeasuredCase(unittest.TestCase):
         self.assertEqual(peak["value"], fastest)
         self.assertTrue(peak["note"].startswith("measured: "), peak)
 
+    def test_a_gpu_is_measured_and_planned_with(self) -> None:
+        """torch's own matmuls stand for a GPU's: what is asked of torch.cuda, in which order, and what is written."""
+        import torch
+
+        matmul = mock.Mock(allow_tf32=None)
+        waits = mock.Mock()
+        seen: list[tuple[str, object]] = []
+
+        def randn(*sizes: int, device: str) -> torch.Tensor:
+            self.assertEqual(device, "cuda")
+            return torch.zeros(*sizes)
+
+        def mm(a: torch.Tensor, b: torch.Tensor, **out: torch.Tensor) -> torch.Tensor:
+            seen.append((str(a.dtype), matmul.allow_tf32))
+            if a.dtype is torch.float64:
+                raise RuntimeError("no matmul of this format")
+            return out.get("out", torch.empty(a.shape[0], b.shape[1], dtype=a.dtype))
+
+        gpu = mock.Mock(wraps=torch, __version__="2.11.0")
+        gpu.configure_mock(randn=randn, mm=mm, ones=lambda n, device: torch.ones(n))
+        gpu.backends.cuda.matmul = matmul
+        gpu.cuda.synchronize = waits
+        gpu.cuda.get_device_name = lambda: "NVIDIA H200"
+        for name in ("float16", "bfloat16", "float32", "float64"):
+            setattr(gpu, name, getattr(torch, name))
+        links = [
+            {"backend": "nccl", "devices": 8, "bytes": size, "seconds": seconds}
+            for size, seconds in ((4096, 2e-5), (1 << 29, 2e-3))
+        ]
+        with (
+            mock.patch.object(measure_rates, "SECONDS_OF_SHAPE", 0.0),
+            mock.patch.object(measure_rates, "SLOW_SECONDS", float("inf")),
+            mock.patch.object(
+                measure_rates, "GPU_SHAPES", ((64, 32, 32), (64, 33, 32), (32, 16, 8))
+            ),
+            mock.patch.dict(measure_rates.COPY_BYTES, {"cuda": 1 << 16}),
+            mock.patch.object(measure_rates, "measured_all_reduces", return_value=links),
+        ):
+            rates = measure_rates.measured(gpu, "cuda")
+        self.assertEqual((rates["kind"], rates["device"]), ("gpu", "NVIDIA H200"))
+        self.assertEqual((rates["threads"], rates["all_reduces"]), (0, links))
+        formats = [entry["dtype"] for entry in rates["matmuls"]]
+        self.assertEqual(sorted(set(formats)), ["bf16", "fp16", "fp32", "tf32"])
+        self.assertEqual(
+            [entry["n"] for entry in rates["matmuls"] if entry["dtype"] == "bf16"], [32, 33, 16]
+        )
+        self.assertEqual({tf32 for dtype, tf32 in seen if dtype == "torch.float32"}, {False, True})
+        self.assertGreater(waits.call_count, len(rates["matmuls"]))
+        for entry in rates["matmuls"]:
+            entry["flops_per_second"] = 5e14
+        self.file.write_text(json.dumps(rates))
+        words = [str(PROGRAM), "plan", "--json", "--rates", str(self.file), "--seq=2048"]
+        words += [f"--model={ROOT / 'tests/models/llama-3.2-1b.json'}", "--device=H200"]
+        done = subprocess.run(
+            [*words, "--devices=8", "--dp=8", "--global-batch=16"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        numbers = json.loads(done.stdout)["ranks"][0]["sections"]["plan"]["numbers"]
+        self.assertEqual(numbers["device"]["value"], "NVIDIA H200 SXM")
+        # by the matmuls, which reach half of the peak, and by the copy, which is a processor's
+        self.assertLess(numbers["mfu"]["value"], 0.5)
+
+    def test_shapes_of_a_gpu_have_rows_of_whole_16_bytes_and_others(self) -> None:
+        columns = {n for _, n, _ in measure_rates.GPU_SHAPES}
+        for divisor, remainder in ((8, 0), (2, 0), (2, 1)):
+            self.assertTrue(any(n % divisor == remainder and n > 50000 for n in columns))
+
     def test_said_peak_goes_before(self) -> None:
         self.assertEqual(self.measure(), 0)
         self.assertIn(

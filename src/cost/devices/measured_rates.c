@@ -12,8 +12,11 @@
 #include <string.h>
 #include <strings.h>
 
-/* No device does more. */
+/* No device does more, or less: FLOPs or bytes in a second. */
 static const double RATE_MAX = 1e18;
+static const double RATE_MIN = 1e5;
+/* The largest all-reduce is one of bandwidth beside the smallest. */
+enum { REDUCED_TIMES_LEAST = 16 };
 enum { SIZE_MAX_OF_MATMUL = 1 << 24 };
 
 static double measured_real(const struct json_node *node, const char *key)
@@ -48,7 +51,7 @@ static bool add_matmul(struct measured_rates *rates, const struct json_node *ent
     };
 
     if (!is_matmul_size(matmul.m) || !is_matmul_size(matmul.n) || !is_matmul_size(matmul.k) ||
-        !(matmul.flops_per_second > 0) || matmul.flops_per_second > RATE_MAX)
+        !(matmul.flops_per_second >= RATE_MIN) || matmul.flops_per_second > RATE_MAX)
         return error_set(error, ERROR_INPUT,
                          "'%s': matmul %zu has no sizes or a rate that cannot be: measure again "
                          "('flopledger device --measure')",
@@ -108,7 +111,11 @@ static bool read_all_reduces(struct measured_rates *rates, const struct json_nod
         least = bytes < least ? bytes : least;
         most = bytes > most ? bytes : most;
     }
-    return true;
+    return !first || most / REDUCED_TIMES_LEAST >= least ||
+           error_set(error, ERROR_INPUT,
+                     "'%s': all-reduces of one size tell no bandwidth beside the latency: measure "
+                     "again ('flopledger device --measure')",
+                     rates->path);
 }
 
 /* Threads are told of a processor only, where the rate depends on their number. Lengths are
@@ -151,8 +158,13 @@ static bool parse_measured_rates(struct measured_rates *rates, const struct json
     rates->date = measured_rates_copy(rates, json_text_of(root, "date", "at a time not said"));
     rates->threads = json_integer_of(root, "threads", 0);
     rates->memory_bytes_per_second = measured_real(root, "memory_bytes_per_second");
-    if (!(rates->memory_bytes_per_second >= 0) || rates->memory_bytes_per_second > RATE_MAX)
-        rates->memory_bytes_per_second = 0;
+    if (json_member(root, "memory_bytes_per_second") &&
+        (!(rates->memory_bytes_per_second >= RATE_MIN) ||
+         rates->memory_bytes_per_second > RATE_MAX))
+        return error_set(error, ERROR_INPUT,
+                         "'%s': the memory has a rate that cannot be: measure again ('flopledger "
+                         "device --measure')",
+                         rates->path);
     if (!read_matmuls(rates, json_items_of(root, "matmuls"), error) ||
         !read_all_reduces(rates, json_items_of(root, "all_reduces"), error))
         return false;

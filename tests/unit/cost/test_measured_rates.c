@@ -60,6 +60,9 @@ static void all_reduces_tell_links_and_latency(void **state)
         "{\"devices\": 8, \"bytes\": 0, \"seconds\": 5e-5}",
         "{\"devices\": 8, \"bytes\": 4096, \"seconds\": 0}",
         "{\"devices\": 8, \"bytes\": 4096, \"seconds\": 1e-30}",
+        "{\"devices\": 8, \"bytes\": 4096, \"seconds\": 5e-5}",
+        ("{\"devices\": 8, \"bytes\": 4096, \"seconds\": 5e-5}, {\"devices\": 8, \"bytes\": 8192, "
+         "\"seconds\": 5e-5}"),
         ("{\"devices\": 8, \"bytes\": 9, \"seconds\": 1}, {\"devices\": 4, \"bytes\": 9, "
          "\"seconds\": 1}")};
     struct measured_rates rates = {0};
@@ -120,6 +123,12 @@ static void what_is_no_file_of_rates_is_refused(void **state)
         HEAD "\"matmuls\": [" MATMUL("fp32", "8", "-1") "]}",
         HEAD "\"matmuls\": [" MATMUL("fp32", "8", "1e300") "]}",
         HEAD "\"matmuls\": [" MATMUL("fp32", "8", "NaN") "]}",
+        HEAD "\"matmuls\": [" MATMUL("fp32", "8", "5") "]}",
+        HEAD "\"memory_bytes_per_second\": 0, \"matmuls\": [" MATMUL("fp32", "8", "1e9") "]}",
+        HEAD "\"memory_bytes_per_second\": 7, \"matmuls\": [" MATMUL("fp32", "8", "1e9") "]}",
+        HEAD "\"memory_bytes_per_second\": 1e30, \"matmuls\": [" MATMUL("fp32", "8", "1e9") "]}",
+        HEAD
+        "\"memory_bytes_per_second\": \"fast\", \"matmuls\": [" MATMUL("fp32", "8", "1e9") "]}",
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
