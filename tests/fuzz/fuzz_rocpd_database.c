@@ -1,8 +1,5 @@
-/* Any bytes as a database of rocprofv3 (rocpd): its processes are counted, and each is read. */
-#include "base/core/attributes.h"
-#include "base/core/invariant.h"
-#include "fuzz_file.h"
-#include "readers/open_trace.h"
+/* Any bytes as a database of rocprofv3 (rocpd): its ranks are counted, and each is read. */
+#include "fuzz_parts.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,22 +8,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct fuzz_file file = fuzz_file_of(data, size);
-    SCOPED(trace_source) source = {0};
-    struct error error = {0};
-
-    if (trace_source_open(&source, file.path, &error))
-        for (uint32_t part = 0; part < source.part_count && part < 4; part++) {
-            const struct read_options options = {
-                .threads = 1, .part = part, .part_count = source.part_count};
-            SCOPED(trace) trace = {0};
-
-            if (!open_trace_part(&trace, &source, &options, &error))
-                require_invariant(error.message[0] != '\0', "that errors are told");
-            for (uint32_t i = 0; i < trace.device_count; i++)
-                require_invariant(trace.device[i].duration_ns >= 0,
-                                  "that no kernel ends before it starts");
-        }
-    fuzz_file_close(&file);
+    fuzz_parts(data, size);
     return 0;
 }

@@ -7,6 +7,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* See fuzz_parts.h; targets without it have none. */
+extern unsigned fuzz_parts_read __attribute__((weak));
+
 enum { INPUT_BYTES_MAX = 1 << 20 };
 
 static int run_file(const char *path)
@@ -63,5 +66,9 @@ int main(int argument_count, char **arguments)
     for (int i = 1; i < argument_count; i++)
         failures += run_folder(arguments[i], &count);
     printf("%d inputs\n", count);
+    if (&fuzz_parts_read && fuzz_parts_read == 0) {
+        fprintf(stderr, "none of them was read\n");
+        return 1;
+    }
     return failures || count == 0;
 }
