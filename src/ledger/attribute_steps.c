@@ -138,7 +138,7 @@ static unsigned cpu_class(const struct trace *trace, const struct event *event, 
         return NO_WORK;
     if (inside == DATA_LOADING || is_data_loading(name))
         return DATA_LOADING;
-    class = operator_class(name);
+    class = host_event_class(trace, event);
     /* On a CPU the processor itself moves the bytes: that is work, no copy beside it. */
     if (class == KERNEL_COPY)
         class = KERNEL_INDEXING;
@@ -173,7 +173,7 @@ static bool holds_operators(const struct trace *trace, uint32_t thread, uint32_t
         if (event->start_ns >= end_ns)
             break;
         if (event->kind == EVENT_OPERATOR)
-            return operator_class(trace_text(trace, event->name)) != KERNEL_COMMUNICATION;
+            return host_event_class(trace, event) != KERNEL_COMMUNICATION;
     }
     return false;
 }

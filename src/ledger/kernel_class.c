@@ -185,6 +185,16 @@ enum kernel_class operator_class(const char *operator_name)
     return KERNEL_COMPUTE_OTHER;
 }
 
+/* Names of generated code ("ynn_fusion.1") say nothing of the product in it, which its recorder may
+ * know. */
+enum kernel_class host_event_class(const struct trace *trace, const struct event *event)
+{
+    const uint32_t work = trace->details[event->detail].work;
+
+    return work ? kernel_class_of_key(trace_text(trace, work))
+                : operator_class(trace_text(trace, event->name));
+}
+
 /* "## next ##", "##data##": ranges that Megatron-like and DLRM-like loops put around their loaders.
  */
 static bool is_hash_data_range(const char *name)

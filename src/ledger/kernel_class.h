@@ -46,6 +46,10 @@ uint8_t *classify_device_events(const struct trace *trace);
  * where the name tells nothing. For CPU-only traces, and for the operator table. */
 enum kernel_class operator_class(const char *operator_name);
 
+/* The class of an operator or range of the host: what the recorder says of its work, else what its
+ * name tells. */
+enum kernel_class host_event_class(const struct trace *trace, const struct event *event);
+
 /* "addmm_out" of "aoti_torch_cpu_addmm_out", as AOTInductor's code calls an operator; else NULL.
  * Here, as Python's extension with the formulas has no ledger to link. */
 static inline const char *name_behind_shim(const char *operator_name)

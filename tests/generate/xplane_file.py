@@ -175,6 +175,24 @@ def products_program(rng: random.Random, name: str, program: int) -> tuple[bytes
     return text(1, module + number(5, program)), 2 * batch * m * k * n
 
 
+def processor_program(name: str, program: int) -> tuple[bytes, int]:
+    """Ops whose names do not say what they do: ynn_fusion with a product in it, and psum.7, a sum over devices. The FLOPs
+    of the product."""
+    left, right, made = shape(8, 32), shape(32, 16), shape(8, 16)
+    parameters = [instruction(11, "a", "parameter", left), instruction(12, "b", "parameter", right)]
+    summed = text(30, text(1, b"\x01") + text(2, b"\x00"))
+    dot = instruction(13, "dot.9", "dot", made, summed, operands(11, 12))
+    outer = [
+        instruction(21, "x", "parameter", left),
+        instruction(22, "y", "parameter", right),
+        instruction(23, "ynn_fusion", "fusion", made, text(38, b"\x02"), operands(21, 22)),
+        instruction(24, "psum.7", "all-reduce", made, operands(23)),
+    ]
+    inner = b"".join([*parameters, dot]) + number(5, 2)
+    module = text(1, name) + text(3, inner) + text(3, b"".join(outer) + number(5, 1)) + number(6, 1)
+    return text(1, module + number(5, program)), 2 * 8 * 32 * 16
+
+
 def programs_plane(programs: dict[str, bytes]) -> Plane:
     """The programs by their names, "jit_f(5)"."""
     plane = Plane("/host:metadata")

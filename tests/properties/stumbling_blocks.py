@@ -35,9 +35,10 @@ import stumbling_proton  # noqa: E402
 import stumbling_rpd  # noqa: E402
 from stumbling_case import Case, same  # noqa: E402
 from xplane_file import Event, Line, Plane, environment, gpu_space  # noqa: E402
-from xplane_file import number, text, write_space  # noqa: E402
+from xplane_file import number, processor_program, programs_plane, text, write_space  # noqa: E402
 
 BASE = 1_770_000_000_000_000_000
+OPS = {"ynn_fusion": 0, "psum.7": 500_000}  # of processor_program, and when they begin, in ps
 CLEARED, NEEDED = 1, 2
 BEGIN, END = 1, 2
 
@@ -181,6 +182,20 @@ def xplane_runs_on_processors_are_read(case: Case) -> None:
     write_space(path, [host])
     same(case.code(path), 0)
     same("operators run 100.0 %" in case.printed(path, "report"), True)
+
+
+def xplane_names_on_processors_tell_no_kind(case: Case) -> None:
+    program, flops = processor_program("jit_f", 3)
+    stats = {"hlo_module": "jit_f", "program_id": 3}
+    work = [Event(op, at, 500_000, {**stats, "hlo_op": op}) for op, at in OPS.items()]
+    host = Plane("/host:CPU")
+    host.lines = [Line("tf_XLAEigen/7", work, 7, BASE)]
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [programs_plane({"jit_f(3)": program}), host])
+    _, ranks = report_of(case.program, path)
+    (window,) = rows(ranks[0]["sections"]["step_ledger"], "steps")
+    same((window["matrix"], window["exposed_communication"]), (500, 500))
+    same(case.numbers(path, "model_flops_utilization")["model_flops_per_step"], flops)
 
 
 def xplane_a_stat_may_have_no_name(case: Case) -> None:
@@ -585,7 +600,7 @@ xplane, TPU: lines and planes without events: xplane_empty_lines_and_planes
 xplane, GPU: no line but streams, and no name of the device: xplane_gpus_have_streams_alone_and_no_name
 xplane, GPU: one hlo_op in several programs: xplane_an_op_is_of_a_program
 xplane, GPU: lines of TensorFlow repeat the same time: xplane_lines_of_tensorflow_repeat_time
-xplane: ops of XLA on threads of the host: xplane_runs_on_processors_are_read
+xplane: ops of XLA on threads of the host: xplane_runs_on_processors_are_read xplane_names_on_processors_tell_no_kind
 xplane: a stat without a name: xplane_a_stat_may_have_no_name
 xplane: the time of day in "Task Environment": xplane_the_environment_has_the_time_of_day
 Perfetto: a kernel twice, and once cut short: perfetto_kernel_stands_there_twice

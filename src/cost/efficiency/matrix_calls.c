@@ -298,7 +298,7 @@ static void add_products(struct call_search *search)
         calls->pieces[calls->piece_count++] =
             (struct work_piece){.event = i,
                                 .call = call_of_op(search, i),
-                                .class = (uint8_t)operator_class(trace_text(trace, event->name)),
+                                .class = (uint8_t)host_event_class(trace, event),
                                 .unit = MATRIX_UNIT_NOT_TOLD};
         calls->calls[calls->count - 1].kernel_ns = event->duration_ns;
     }

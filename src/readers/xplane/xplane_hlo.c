@@ -444,6 +444,7 @@ static void read_computation(struct hlo_programs *programs, struct hlo_program *
         read_instruction(&instruction, &op, field.bytes);
         computation.working += !is_no_work(instruction.opcode);
         hash_map_set(&program->by_id, (uint64_t)instruction.id, (uint32_t)program->count);
+        op.opcode = instruction.opcode;
         ARRAY_ADD(program->instructions, program->count, instruction);
         ARRAY_ADD(programs->ops, programs->count, op);
     }

@@ -14,6 +14,7 @@
 struct hlo_op {
     int64_t program;
     struct proto_bytes name;
+    struct proto_bytes opcode; /* "all-reduce", whatever the name is */
     struct proto_bytes scope;  /* "jit(f)/Model/mlp/dot_general" */
     struct proto_bytes source; /* the file; empty: not told */
     int64_t line;

@@ -167,7 +167,7 @@ static uint32_t module_mark(struct xplane_reading *reading, const struct xplane_
 
 /* Longer words that begin with another op's ("ragged-all-to-all") do not begin with it, so the
  * order does not matter. */
-const char *xplane_collective_of(const struct xplane_stats *stats, struct proto_bytes name)
+static const char *collective_word(struct proto_bytes text)
 {
     static const char *const ops[][2] = {
         {"all-reduce", "all_reduce"},          {"all-gather", "all_gather"},
@@ -175,16 +175,23 @@ const char *xplane_collective_of(const struct xplane_stats *stats, struct proto_
         {"ragged-all-to-all", "all_to_all"},   {"collective-permute", "send_recv"},
         {"collective-broadcast", "broadcast"},
     };
-    struct proto_bytes texts[] = {xplane_text(stats, XSTAT_CATEGORY),
-                                  xplane_text(stats, XSTAT_HLO_OP), name};
 
-    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
-        for (size_t i = 0; texts[t].length && i < sizeof ops / sizeof *ops; i++) {
-            if (proto_text_begins(texts[t], ops[i][0]))
-                return ops[i][1];
-        }
+    for (size_t i = 0; text.length && i < sizeof ops / sizeof *ops; i++) {
+        if (proto_text_begins(text, ops[i][0]))
+            return ops[i][1];
     }
     return NULL;
+}
+
+const char *xplane_collective_of(const struct xplane_stats *stats, struct proto_bytes name)
+{
+    struct proto_bytes texts[] = {xplane_text(stats, XSTAT_CATEGORY),
+                                  xplane_text(stats, XSTAT_HLO_OP), name};
+    const char *word = NULL;
+
+    for (size_t t = 0; !word && t < sizeof texts / sizeof *texts; t++)
+        word = collective_word(texts[t]);
+    return word;
 }
 
 /* The key of the class of work that XLA's category of an op stands for; NULL where it tells
@@ -418,6 +425,8 @@ static uint32_t operator_detail(struct xplane_reading *reading, const struct xpl
         detail.input_shapes = bracketed(reading, operands.shapes, operands.shapes_length);
         detail.input_types = bracketed(reading, operands.types, operands.types_length);
     }
+    if (!work && hlo && collective_word(hlo->opcode)) /* JAX names it by what was called: psum.7 */
+        work = "communication";
     if (work)
         detail.work = string_pool_add(&reading->builder.strings, work, strlen(work));
     if (xplane_has(op->stats, XSTAT_FLOPS) && xplane_number(op->stats, XSTAT_FLOPS) >= 0)
