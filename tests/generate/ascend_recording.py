@@ -134,8 +134,7 @@ def trace_view(trace: dict[str, Any], rng: random.Random) -> list[Event]:
     cann, npu, analysis = 31_000_032, 31_000_064, 31_000_128
 
     def time(microseconds: Any) -> str:
-        number = nanoseconds(microseconds)
-        return f"{number // 1000}.{number % 1000:03}"
+        return f"{Decimal(nanoseconds(microseconds)).scaleb(-3):.3f}"
 
     for event in sorted(trace["traceEvents"], key=lambda e: e["cat"] != "cpu_op"):
         args = dict(event["args"])

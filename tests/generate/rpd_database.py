@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,6 @@ import trace_event as te
 SHAPES = ("3", "2", "sdk", "old")
 SESSION = 1 << 32
 FIRST_RANGE = 1 << 31  # of the ids of a session: ranges count apart from calls
-GRAPH_LAUNCH = "hipGraphLaunch"
 WAYS = {1: "HostToHost", 2: "HostToDevice", 3: "DeviceToHost", 4: "DeviceToDevice"}
 SDK_WAYS = {1: "HOST_TO_HOST", 2: "HOST_TO_DEVICE", 3: "DEVICE_TO_HOST", 4: "DEVICE_TO_DEVICE"}
 KERNEL_COLUMNS = """stream gridX gridY gridZ workgroupX workgroupY workgroupZ groupSegmentSize
@@ -42,6 +42,10 @@ TABLES = {
     "copyapi": "api_ptr_id stream size width height kind dst src dstDevice srcDevice sync pinned",
     "monitor": "id deviceType deviceId monitorType start end value",
 }
+
+
+def is_graph(call: str) -> bool:
+    return call.endswith("GraphLaunch")
 
 
 class RpdWriter:
@@ -149,12 +153,12 @@ def write_kernels(writer: RpdWriter, process: Process, calls: dict[int, str]) ->
     for item in process.dispatches:
         call = calls.get(item["correlation"], "")
         device = item["agent"] - process.first_handle - GPU_FIRST_NODE
-        kind = "Task" if call == GRAPH_LAUNCH else "KernelExecution"
+        kind = "Task" if is_graph(call) else "KernelExecution"
         op = writer.op(item, device, kind, process.kernels[item["kernel"] - 1])
         sizes = sizes_of(writer, process, item, call)
         if writer.shape == "old":
             writer.add("kernelop", op_ptr_id=op, **sizes)
-        elif call and call != GRAPH_LAUNCH:
+        elif call and not is_graph(call):
             writer.add("kernelapi", api_ptr_id=writer.first + item["correlation"], **sizes)
 
 
@@ -167,7 +171,7 @@ def write_copies(writer: RpdWriter, process: Process, calls: dict[int, str]) -> 
         is_sdk = writer.shape == "sdk"
         kind = f"MEMORY_COPY_{SDK_WAYS[way]}" if is_sdk else f"Copy{WAYS[way]}"
         writer.op(item, 0 if is_sdk else device, kind, "")
-        if call and call != GRAPH_LAUNCH:
+        if call and not is_graph(call):
             size = item["bytes"]
             writer.add(
                 "copyapi",
@@ -193,11 +197,12 @@ def write_session(writer: RpdWriter, process: Process) -> None:
     for item in process.calls:
         number = item["correlation"]
         stream = hex(streams.get(number, 0))
-        text = f"graphExec = 0x7f12 | stream = {stream}" if calls[number] == GRAPH_LAUNCH else ""
+        text = f"graphExec = 0x7f12 | stream = {stream}" if is_graph(calls[number]) else ""
         writer.api(number, process, item, calls[number], text=text)
-    for count, item in enumerate(process.markers):
+    free = (number for number in count(FIRST_RANGE) if number not in calls)
+    for number, item in zip(free, process.markers):
         text = process.messages[item["correlation"]]
-        writer.api(FIRST_RANGE + count, process, item, "UserMarker", text=text)
+        writer.api(number, process, item, "UserMarker", text=text)
 
 
 def write_rpd(path: Path, processes: list[Process], shape: str = "3") -> None:
@@ -286,9 +291,9 @@ def rpd_part(trace: dict[str, Any]) -> dict[str, Any]:
             args["stream"] = event["tid"] = first["stream"]
             args.pop("registers per thread", None)
             sizes = {key: args.pop(key, None) for key in ("grid", "block", "shared memory")}
-            if kind == te.KERNEL and calls[number] != GRAPH_LAUNCH:
+            if kind == te.KERNEL and not is_graph(calls[number]):
                 args |= given.setdefault((number, "sizes"), sizes)
-            is_told = calls[number] != GRAPH_LAUNCH and copies[number] == 1
+            is_told = not is_graph(calls[number]) and copies[number] == 1
             if kind == te.MEMCPY and not (is_told and 0 < args["bytes"] < 2**31):
                 args.pop("bytes")
         found.append(event)

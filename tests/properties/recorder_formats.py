@@ -44,6 +44,7 @@ from rocprof_json import write_json  # noqa: E402
 from rocprof_recording import process_of_part, rocprof_part  # noqa: E402
 from rpd_database import rpd_part, write_rpd  # noqa: E402
 from trace_styles import STYLES  # noqa: E402
+from wild_events import make_wild  # noqa: E402
 from write_trace import write_trace  # noqa: E402
 from xplane_file import (  # noqa: E402
     WAYS_OF_LAUNCHES,
@@ -129,8 +130,7 @@ def check_ledger(program: Path, path: Path, known: KnownSpace) -> list[str]:
 def check_damage(program: Path, path: Path, data: bytes, rng: random.Random) -> list[str]:
     """Cut anywhere: the whole part is read, the place told; changed bytes never end the program."""
     problems = []
-    for _ in range(6):
-        cut = rng.randrange(1, len(data))
+    for cut in [min(1500, len(data) - 1), *(rng.randrange(1, len(data)) for _ in range(6))]:
         path.write_bytes(data[:cut])
         code, out, err = run(program, "report", path)
         if code not in (DAMAGED, NO_DATA, PARTIAL, OK) or (
@@ -138,6 +138,8 @@ def check_damage(program: Path, path: Path, data: bytes, rng: random.Random) -> 
         ):
             problems.append(f"cut at {cut}: exit {code}: {err}")
         is_told = any(word in err for word in PLACES)
+        if "()" in err:
+            problems.append(f"cut at {cut}: nothing told in: {err}")
         if code == DAMAGED and not is_told and cut > 64:
             problems.append(f"cut at {cut}: no place in: {err}")
     for _ in range(6):
@@ -184,20 +186,37 @@ ODD = ['\\"', "\\\\", "\\u0001", "\\u001f", "\\n", "\u00fc"]
 
 
 def sections_of(program: Path, path: Path) -> tuple[int, Any]:
-    """All of the report but what names the file, and the advice, which has the recorder's words."""
+    """All of the report of each rank but what names the file, and the advice, which has the recorder's words."""
     code, reports = report_of(program, path)
-    if not reports:
-        return code, None
-    sections = reports[0]["sections"]
-    return code, {key: text for key, text in sections.items() if key not in ("run", "advice")}
+    apart = ("run", "advice")
+    found = [
+        {key: text for key, text in rank["sections"].items() if key not in apart}
+        for rank in reports
+    ]
+    return code, found or None
+
+
+def made_text(seed: int, rng: random.Random, is_from_zero: bool = False) -> str:
+    """A trace as torch.profiler writes it: a tidy one, or, each other time that a style comes, one with wild events."""
+    style = list(STYLES.values())[seed % len(STYLES)]
+    made = make_trace(seed, Plan(steps=rng.randint(1, 4), blocks=rng.randint(1, 12)), style)
+    text = write_trace(made, style).whole()
+    if seed // len(STYLES) % 2 == 0:
+        return text
+    trace = json.loads(text, parse_float=Decimal)
+    events = make_wild(trace["traceEvents"] if isinstance(trace, dict) else trace, rng)
+    first = min((Decimal(str(event["ts"])) for event in events), default=Decimal(0))
+    if is_from_zero and first < 1000:
+        for event in events:
+            event["ts"] = Decimal(str(event["ts"])) - first + 1000
+    base = trace.get("baseTimeNanoseconds", 0) if isinstance(trace, dict) else 0
+    return timed_json({"traceEvents": events, "baseTimeNanoseconds": base})
 
 
 def check_equality(program: Path, folder: Path, seed: int) -> list[str]:
     """One trace as torch.profiler's JSON and in Perfetto's form: one report, to the nanosecond."""
     rng = random.Random(f"equality {seed}")
-    style = list(STYLES.values())[seed % len(STYLES)]
-    made = make_trace(seed, Plan(steps=rng.randint(1, 4), blocks=rng.randint(1, 12)), style)
-    text = write_trace(made, style).whole()
+    text = made_text(seed, rng, is_from_zero=True)  # Perfetto's times have no sign
     if seed % 4 == 0:
         text = with_odd_names(text, rng)
     if seed % 3 == 0:
@@ -291,9 +310,7 @@ def without_makers(results: Any) -> Any:
 def check_ascend(program: Path, folder: Path, seed: int) -> list[str]:
     """What Ascend's formats can tell of a trace, as torch.profiler, torch_npu's JSON and its database write it."""
     rng = random.Random(f"ascend {seed}")
-    style = list(STYLES.values())[seed % len(STYLES)]
-    made = make_trace(seed, Plan(steps=rng.randint(1, 4), blocks=rng.randint(1, 12)), style)
-    trace = json.loads(write_trace(made, style).whole(), parse_float=Decimal)
+    trace = json.loads(made_text(seed, rng), parse_float=Decimal)
     kept = known_part({"traceEvents": trace} if isinstance(trace, list) else trace)
     if not any(event["cat"] == "kernel" for event in kept["traceEvents"]):
         return []
@@ -363,9 +380,7 @@ def check_rpd(program: Path, folder: Path, text: str, rng: random.Random) -> lis
 
 def check_rocprof_of(program: Path, folder: Path, seed: int) -> list[str]:
     rng = random.Random(f"rocprof {seed}")
-    style = list(STYLES.values())[seed % len(STYLES)]
-    made = make_trace(seed, Plan(steps=rng.randint(1, 4), blocks=rng.randint(1, 12)), style)
-    text = write_trace(made, style).whole()
+    text = made_text(seed, rng)
     return check_rocprof(program, folder, text, rng) + check_rpd(program, folder, text, rng)
 
 

@@ -608,7 +608,7 @@ static bool ascend_check(const struct ascend_reading *reading, struct error *err
         return error_set(error, ERROR_INPUT,
                          "cut or damaged: no task and no call in it can be read (%s); copy it "
                          "again, or record again",
-                         database->damage);
+                         database->damage[0] ? database->damage : "its end is missing");
     return error_set(error, ERROR_NO_DATA,
                      "no operator, call or task in it (%" PRId64
                      " other rows): record with activities=[ProfilerActivity.CPU, "

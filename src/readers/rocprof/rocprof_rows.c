@@ -107,7 +107,7 @@ static bool has_rows_of_use(const struct rocprof_run *run, const struct sqlite_i
         return error_set(error, ERROR_INPUT,
                          "cut or damaged: no kernel and no call in it can be read (%s); copy it "
                          "again, or record again",
-                         database->damage);
+                         database->damage[0] ? database->damage : "its end is missing");
     return error_set(error, ERROR_NO_DATA,
                      "no kernel, copy, call or marker in it (%" PRId64 " other rows): %s",
                      run->builder.read.events, remedy);
