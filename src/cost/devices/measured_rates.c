@@ -51,7 +51,9 @@ static bool add_matmul(struct measured_rates *rates, const struct json_node *ent
     };
 
     if (!is_matmul_size(matmul.m) || !is_matmul_size(matmul.n) || !is_matmul_size(matmul.k) ||
-        !(matmul.flops_per_second >= RATE_MIN) || matmul.flops_per_second > RATE_MAX)
+        !(matmul.flops_per_second > 0) ||
+        (matmul.type < PEAK_TYPE_COUNT && matmul.flops_per_second < RATE_MIN) ||
+        matmul.flops_per_second > RATE_MAX)
         return error_set(error, ERROR_INPUT,
                          "'%s': matmul %zu has no sizes or a rate that cannot be: measure again "
                          "('flopledger device --measure')",
