@@ -27,9 +27,9 @@ struct clock_search {
 
 /* In double, since a sum of nanoseconds times 100 may overflow 63 bits on merged traces of
  * days. */
-static bool fits(int64_t inside_ns, int64_t launched_ns)
+static bool fits(int64_t inside_ns, int64_t launched_ns, int percent)
 {
-    return (double)inside_ns * 100 >= (double)launched_ns * CLOCK_FITS_PERCENT;
+    return (double)inside_ns * 100 >= (double)launched_ns * percent;
 }
 
 /* Index of the last mark that starts at or before `time_ns`; 0 where none does. */
@@ -200,19 +200,23 @@ static void measure_clocks(const struct clock_search *search, struct step_clocks
         clocks->in_window_ns +=
             shared_ns(event, search->work[step].from_ns, search->work[step].until_ns);
     }
-    clocks->is_known = clocks->launched_ns > 0 && fits(clocks->launched_ns, clocks->running_ns);
+    clocks->is_known = clocks->launched_ns > 0 &&
+                       fits(clocks->launched_ns, clocks->running_ns, CLOCK_FITS_PERCENT);
 }
 
-/* The device's windows are taken only where they mend something: the work of steps lies mostly
- * outside its own marks, and inside the windows, and each step has one. In doubt the host's
- * marks stay, as they are what the program itself calls a step. */
+/* The device's windows are taken only where they mend something: more than a quarter of the work
+ * of steps lies outside its own marks, most of it inside the windows, and each step has one. A
+ * recording begins with a host that is not ahead: by the marks its first step is shorter than all
+ * others by as much as the host then runs ahead, and the mean of few steps too short. In doubt
+ * the host's marks stay, as they are what the program itself calls a step. */
 static enum step_clock chosen_clock(const struct step_clocks *clocks, enum step_clock_choice choice)
 {
     if (choice != CLOCK_CHOICE_AUTO)
         return choice == CLOCK_CHOICE_DEVICE ? STEP_CLOCK_DEVICE : STEP_CLOCK_HOST;
     if (clocks->is_known && clocks->without_work == 0 &&
-        !fits(clocks->in_mark_ns, clocks->launched_ns) &&
-        fits(clocks->in_window_ns, clocks->launched_ns))
+        !fits(clocks->in_mark_ns, clocks->launched_ns, MARKS_FIT_PERCENT) &&
+        fits(clocks->in_window_ns, clocks->launched_ns, CLOCK_FITS_PERCENT) &&
+        clocks->in_window_ns > clocks->in_mark_ns)
         return STEP_CLOCK_DEVICE;
     return STEP_CLOCK_HOST;
 }
@@ -275,5 +279,5 @@ bool step_clock_fits(const struct step_clocks *clocks)
 {
     return !clocks->is_known ||
            fits(clocks->clock == STEP_CLOCK_DEVICE ? clocks->in_window_ns : clocks->running_ns,
-                clocks->launched_ns);
+                clocks->launched_ns, CLOCK_FITS_PERCENT);
 }

@@ -25,7 +25,7 @@ enum step_clock {
 enum step_clock_choice { CLOCK_CHOICE_AUTO, CLOCK_CHOICE_HOST, CLOCK_CHOICE_DEVICE };
 
 /* Windows fit where at least so much of the device's time for a step lies inside its own. */
-enum { CLOCK_FITS_PERCENT = 50 };
+enum { CLOCK_FITS_PERCENT = 50, MARKS_FIT_PERCENT = 75 };
 
 /* How steps and the work launched in them lie to each other. */
 struct step_clocks {

@@ -126,6 +126,7 @@ static void work_behind_the_last_mark_counts(void **state)
     add_product(&scene, 100, bf16, (struct made_event){"nvjet_a", 1000, 2000});
     add_product(&scene, 300, bf16, (struct made_event){"nvjet_a", 11000, 12000});
     scene.made.peaks.peak_of_all = product_flops / 500e-9;
+    scene.made.clock = CLOCK_CHOICE_HOST;
     efficiency = measured(&scene);
     assert_int_equal(efficiency->steps[0].time.model_ns, 1000);
     assert_true(is_close(efficiency->total.flops.model, 2 * product_flops));

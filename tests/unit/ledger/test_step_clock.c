@@ -88,6 +88,24 @@ static void marks_that_hold_their_work_are_the_steps(void **state)
     made_trace_clear(&made);
 }
 
+/* By 40 % of a step: the first mark would be shorter than the work of all others. By a fifth: in
+ * doubt the marks. */
+static void a_host_two_fifths_ahead_leaves_the_steps_to_the_device(void **state)
+{
+    struct made_trace made;
+
+    (void)state;
+    make_steps(&made, MARK_NS * 2 / 5, MARK_NS - 200, 0);
+    made_trace_finish(&made, WINDOW_CHOICE_AUTO);
+    assert_true(made.ledger.clocks.in_mark_ns * 2 > made.ledger.clocks.launched_ns);
+    assert_int_equal(made.ledger.clocks.clock, STEP_CLOCK_DEVICE);
+    made_trace_clear(&made);
+    make_steps(&made, MARK_NS / 5, MARK_NS - 200, 0);
+    made_trace_finish(&made, WINDOW_CHOICE_AUTO);
+    assert_int_equal(made.ledger.clocks.clock, STEP_CLOCK_HOST);
+    made_trace_clear(&made);
+}
+
 static void the_user_has_the_last_word(void **state)
 {
     struct made_trace made;
@@ -178,6 +196,7 @@ int main(void)
         cmocka_unit_test(a_host_far_ahead_leaves_the_steps_to_the_device),
         cmocka_unit_test(marks_with_a_gap_between_them_leave_it_out),
         cmocka_unit_test(marks_that_hold_their_work_are_the_steps),
+        cmocka_unit_test(a_host_two_fifths_ahead_leaves_the_steps_to_the_device),
         cmocka_unit_test(the_user_has_the_last_word),
         cmocka_unit_test(what_the_host_does_in_a_mark_is_of_its_step),
         cmocka_unit_test(a_mark_on_the_device_tells_its_window),

@@ -107,6 +107,7 @@ static void the_queue_counts_what_was_called_and_has_not_started(void **state)
                 (struct made_event){"k", 2300, 2400}); /* waits across the border of two steps */
     made_kernel(&made, thread, stream, (struct made_event){"cudaLaunchKernel", 2600, 2610},
                 (struct made_event){"k", 2500, 2550}); /* starts before its call: clocks */
+    made.clock = CLOCK_CHOICE_HOST;
     made_trace_finish(&made, WINDOW_CHOICE_AUTO);
     input =
         (struct analysis_input){.trace = &made.trace, .ledger = &made.ledger, .options = &options};
