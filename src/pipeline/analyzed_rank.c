@@ -36,6 +36,9 @@ static bool no_such_step(const struct trace *trace, const struct ledger_options 
                          "no step in '%s': no range has a name that --step-range matches, "
                          "'flopledger nsys-stats' and 'inspect' show what is there",
                          path);
+    if (trace->read.is_truncated && options->device < 0)
+        return error_set(error, ERROR_INPUT, "'%s': %s, and nothing before was timed", path,
+                         trace->read.truncation);
     /* Without marks the whole trace is a window, so that nothing timed is in it at all. */
     if (options->choice == WINDOW_CHOICE_AUTO || options->choice == WINDOW_CHOICE_WHOLE)
         return error_set(error, ERROR_NO_DATA,

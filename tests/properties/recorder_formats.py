@@ -138,6 +138,11 @@ def check_damage(program: Path, path: Path, data: bytes, rng: random.Random) -> 
         ):
             problems.append(f"cut at {cut}: exit {code}: {err}")
         is_told = any(word in err for word in PLACES)
+        if (
+            any(wrong in err for wrong in ("holds no timed event", "not one of Nsight"))
+            and cut > 64
+        ):
+            problems.append(f"cut at {cut}, and not told: {err}")
         if "()" in err:
             problems.append(f"cut at {cut}: nothing told in: {err}")
         if code == DAMAGED and not is_told and cut > 64:

@@ -158,6 +158,16 @@ bool nsys_database_open(struct nsys_database *database, const char *path, const 
 
     if (!sqlite_input_open(&database->file, path, error))
         return false;
+    if (database->file.missing_bytes > 0 && !is_of_nsight_systems(&database->file)) {
+        int64_t missing = database->file.missing_bytes;
+
+        nsys_database_clear(database);
+        return error_set(error, ERROR_INPUT,
+                         "an SQLite database that is cut: %" PRId64
+                         " bytes are missing, and what is left does not "
+                         "hold a table of events; copy it again, or record again",
+                         missing);
+    }
     if (!is_of_nsight_systems(&database->file)) {
         sqlite_name_tables(&database->file, tables, sizeof tables);
         nsys_database_clear(database);
