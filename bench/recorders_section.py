@@ -21,6 +21,9 @@ RECORDERS = [
     ("XSpace of JAX", "xplane", 1_500_000, "run.xplane.pb", True),
     ("rocprofv3's JSON", "rocprof", 165_000, "run_results.json", False),
     ("Ascend's trace_view.json", "ascend", 140_000, "trace_view.json", False),
+    ("rocprofv3's database (rocpd)", "rocpd", 370_000, "run_results.db", False),
+    ("RPD's database", "rpd", 560_000, "trace.rpd", False),
+    ("Ascend's database", "ascend-database", 600_000, "ascend_pytorch_profiler_0.db", False),
     ("Proton", "proton", 190_000, "run.hatchet", False),
     ("Proton, each kernel in 41 scopes", "proton-deep", 12_000, "deep.hatchet", False),
 ]

@@ -207,13 +207,15 @@ static void ascend_read_counter(struct trace_builder *builder, struct sqlite_inp
 /* The first row of a number counts. */
 void ascend_note_place(struct ascend_places *places, int64_t task, int64_t start_ns, int32_t device)
 {
-    if (hash_map_add(&places->tasks, (uint64_t)task, places->count) == places->count)
-        ARRAY_ADD(places->places, places->count, (struct ascend_task_place){start_ns, device});
+    if (paged_map_find(&places->tasks, (uint64_t)task) != NO_VALUE)
+        return;
+    paged_map_set(&places->tasks, (uint64_t)task, places->count);
+    ARRAY_ADD(places->places, places->count, (struct ascend_task_place){start_ns, device});
 }
 
 void ascend_places_clear(struct ascend_places *places)
 {
-    hash_map_clear(&places->tasks);
+    paged_map_clear(&places->tasks);
     free(places->places);
 }
 
@@ -226,7 +228,7 @@ static void read_task_counters(struct trace_builder *builder, struct sqlite_inpu
 
     sqlite_rows_open(&rows, database, "TASK_PMU_INFO", columns);
     while (sqlite_rows_next(&rows)) {
-        uint32_t place = hash_map_find(&places->tasks, (uint64_t)sqlite_integer(&rows, 0, -1));
+        uint32_t place = paged_map_find(&places->tasks, (uint64_t)sqlite_integer(&rows, 0, -1));
         struct series series = {.kind = SERIES_OF_KERNELS};
         struct series_sample sample = {.value = sqlite_real(&rows, 2, NAN)};
 

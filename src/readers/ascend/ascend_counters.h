@@ -4,6 +4,7 @@
 #define FLOPLEDGER_READERS_ASCEND_ASCEND_COUNTERS_H
 
 #include "base/core/hash_map.h"
+#include "base/core/paged_map.h"
 #include "base/json/json_scan.h"
 #include "readers/sqlite/sqlite_input.h"
 #include "trace/trace_builder.h"
@@ -29,7 +30,7 @@ void ascend_sample_place(struct trace_builder *builder, const struct ascend_samp
 
 /* When and where the tasks of a database ran. A zeroed one is empty. */
 struct ascend_places {
-    struct hash_map tasks; /* globalTaskId: index in `places` */
+    struct paged_map tasks; /* globalTaskId: index in `places` */
     struct ascend_task_place {
         int64_t start_ns;
         int32_t device;

@@ -2,6 +2,7 @@
  * and msprof_TIME.db of msprof, which has the same tables without those of PyTorch. */
 #include "base/core/array.h"
 #include "base/core/hash_map.h"
+#include "base/core/paged_map.h"
 #include "base/io/progress.h"
 #include "base/text/prefix.h"
 #include "readers/ascend/ascend_counters.h"
@@ -15,20 +16,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the tables beside TASK say of a task. Strings are those of the builder. */
-struct task_info {
-    uint32_t name;
-    int64_t bytes;    /* of a copy; -1 */
-    bool is_transfer; /* a part of a collective */
-};
+/* What the tables beside TASK say of a task, as a value of the map of all: its name, a string of
+ * the builder, and whether it is a part of a collective. */
+static uint32_t task_info(uint32_t name, bool is_transfer)
+{
+    return name << 1 | is_transfer;
+}
 
 struct ascend_reading {
     struct sqlite_input *database; /* not owned */
     struct trace_builder builder;
     struct hash_map strings; /* id in STRING_IDS: id in the builder */
-    struct hash_map infos;   /* globalTaskId: index in info_list */
-    struct task_info *info_list;
-    uint32_t info_count;
+    struct paged_map infos;  /* globalTaskId: task_info() */
+    struct paged_map copies; /* globalTaskId: index in copy_bytes */
+    int64_t *copy_bytes;
+    uint32_t copy_count;
     struct hash_map links;     /* id in CONNECTION_IDS: the first of its connections */
     struct hash_map operators; /* connection: index in operator_list */
     struct linked_operator *operator_list;
@@ -231,15 +233,6 @@ static void ascend_read_run(struct ascend_reading *reading)
     sqlite_rows_clear(&rows);
 }
 
-static struct task_info *ascend_info(struct ascend_reading *reading, int64_t task)
-{
-    uint32_t index = hash_map_add(&reading->infos, (uint64_t)task, reading->info_count);
-
-    if (index == reading->info_count)
-        ARRAY_ADD(reading->info_list, reading->info_count, (struct task_info){.bytes = -1});
-    return &reading->info_list[index];
-}
-
 /* The names are in tables beside the tasks, read first so that each task is one look-up. */
 static void ascend_read_infos(struct ascend_reading *reading)
 {
@@ -250,17 +243,20 @@ static void ascend_read_infos(struct ascend_reading *reading)
 
     for (size_t t = 0; t < 2; t++) {
         sqlite_rows_open(&rows, reading->database, tables[t], columns);
-        while (sqlite_rows_next(&rows)) {
-            struct task_info *info = ascend_info(reading, sqlite_integer(&rows, 0, -1));
-
-            info->name = ascend_string(reading, &rows, 1);
-            info->is_transfer = t == 1;
-        }
+        while (sqlite_rows_next(&rows))
+            paged_map_set(&reading->infos, (uint64_t)sqlite_integer(&rows, 0, -1),
+                          task_info(ascend_string(reading, &rows, 1), t == 1));
         sqlite_rows_clear(&rows);
     }
     sqlite_rows_open(&rows, reading->database, "MEMCPY_INFO", copy_columns);
-    while (sqlite_rows_next(&rows))
-        ascend_info(reading, sqlite_integer(&rows, 0, -1))->bytes = sqlite_integer(&rows, 1, -1);
+    while (sqlite_rows_next(&rows)) {
+        const uint64_t task = (uint64_t)sqlite_integer(&rows, 0, -1);
+
+        if (paged_map_find(&reading->infos, task) == NO_VALUE)
+            paged_map_set(&reading->infos, task, task_info(0, false));
+        paged_map_set(&reading->copies, task, reading->copy_count);
+        ARRAY_ADD(reading->copy_bytes, reading->copy_count, sqlite_integer(&rows, 1, -1));
+    }
     sqlite_rows_clear(&rows);
 }
 
@@ -463,29 +459,32 @@ static void ascend_add_task(struct ascend_reading *reading, const struct sqlite_
                             struct found_event *event)
 {
     const uint32_t type = ascend_string(reading, rows, TASK_TYPE);
-    uint32_t index = hash_map_find(&reading->infos, (uint64_t)ascend_number(rows, TASK_ID, -1));
-    const struct task_info *info = index == NO_VALUE ? NULL : &reading->info_list[index];
+    const uint64_t task = (uint64_t)ascend_number(rows, TASK_ID, -1);
+    const uint32_t info = paged_map_find(&reading->infos, task);
+    const uint32_t copy = paged_map_find(&reading->copies, task);
+    const bool is_transfer = info != NO_VALUE && info & 1;
+    const uint32_t name = info == NO_VALUE ? 0 : info >> 1;
 
-    event->name = info && info->name ? info->name : type;
-    event->kind = (uint8_t)(info && info->is_transfer
-                                ? EVENT_DEVICE_OTHER
-                                : ascend_task_kind(&reading->words, &reading->builder.strings, type,
-                                                   event->name));
+    event->name = name ? name : type;
+    event->kind =
+        (uint8_t)(is_transfer ? EVENT_DEVICE_OTHER
+                              : ascend_task_kind(&reading->words, &reading->builder.strings, type,
+                                                 event->name));
     /* Named as one that computes: whatever its type is called. */
-    if (event->kind == EVENT_DEVICE_OTHER && info && info->name && !info->is_transfer)
+    if (event->kind == EVENT_DEVICE_OTHER && name && !is_transfer)
         event->kind = EVENT_KERNEL;
     event->track =
         ascend_stream(&reading->words, &reading->builder, ascend_number(rows, TASK_DEVICE, 0),
                       ascend_number(rows, TASK_STREAM, -1), 0);
     event->correlation = ascend_number(rows, TASK_CONNECTION, NO_ID);
     event->external_id = operator_of_connection(reading, event->correlation);
-    event->detail =
-        ascend_task_detail(&reading->words, &reading->builder, type, info ? info->bytes : -1);
-    if (reading->device == 0 || (info && info->is_transfer))
+    event->detail = ascend_task_detail(&reading->words, &reading->builder, type,
+                                       copy == NO_VALUE ? -1 : reading->copy_bytes[copy]);
+    if (reading->device == 0 || is_transfer)
         reading->device = ascend_small(ascend_number(rows, TASK_DEVICE, 0));
     if (ascend_number(rows, TASK_CONTEXT, no_context) != no_context)
         (void)hash_map_add(&reading->launched, ascend_task_launch(rows), 0);
-    if (event->kind == EVENT_KERNEL && !info)
+    if (event->kind == EVENT_KERNEL && info == NO_VALUE)
         ARRAY_ADD(reading->unnamed, reading->unnamed_count,
                   (struct unnamed_task){*event, ascend_task_launch(rows)});
     else
@@ -639,14 +638,15 @@ static void ascend_reading_clear(struct ascend_reading *reading)
 {
     trace_builder_clear(&reading->builder);
     hash_map_clear(&reading->strings);
-    hash_map_clear(&reading->infos);
+    paged_map_clear(&reading->infos);
     hash_map_clear(&reading->links);
     hash_map_clear(&reading->operators);
     hash_map_clear(&reading->launched);
     free(reading->unnamed);
     ascend_places_clear(&reading->places);
     ascend_words_clear(&reading->words);
-    free(reading->info_list);
+    paged_map_clear(&reading->copies);
+    free(reading->copy_bytes);
     free(reading->operator_list);
     free(reading->link_list);
 }
