@@ -258,13 +258,11 @@ void trace_link(struct trace *trace, unsigned threads, bool with_operators)
 {
     struct linking linking = {.trace = trace};
 
-    trace->launch_operator = large_array_new(trace->device_count * sizeof *trace->launch_operator);
     if (!with_operators) {
         link_launches(trace);
-        for (uint32_t i = 0; i < trace->device_count; i++)
-            trace->launch_operator[i] = NO_EVENT;
         return;
     }
+    trace->launch_operator = large_array_new(trace->device_count * sizeof *trace->launch_operator);
     run_side_by_side(threads, 2, link_piece, &linking);
     for (uint32_t i = 0; i < trace->device_count; i++)
         trace->launch_operator[i] =

@@ -131,6 +131,8 @@ void ascend_link_flows(struct trace *trace, struct ascend_flow *flows, uint32_t 
                           call_around(trace, &trace->tracks[from], flows[start].time_ns));
             continue;
         }
+        if (!trace->launch_operator) /* not asked for */
+            continue;
         op = operator_at(trace, &trace->tracks[from], flows[start].time_ns);
         if (task != NO_EVENT && op != NO_EVENT)
             trace->launch_operator[task] = op;

@@ -4,6 +4,8 @@
 #include "base/core/array.h"
 #include "base/core/hash_map.h"
 #include "base/core/hash_mix.h"
+#include "base/core/large_array.h"
+#include "base/core/packed_numbers.h"
 #include "base/json/json_walk.h"
 #include "base/text/prefix.h"
 #include "readers/ascend/ascend_words.h"
@@ -18,6 +20,28 @@ enum { RARE_NUMBERS = 9, ROW_FLAGS = 3, ROW_BYTES_MAX = 10 * (RARE_NUMBERS + 7) 
 
 static const int64_t rare_nothing[RARE_NUMBERS] = {NO_ID, NO_ID, NO_ID, -1, -1, -1, 0, 0, 0};
 
+/* Rows are put aside in pieces, so that what became events is given back while others are still
+ * there: events take twice as much. */
+struct ascend_rows_piece {
+    uint32_t count;
+    uint32_t length;
+    unsigned char bytes[(256 << 10) - 8];
+};
+
+/* Its memory is taken by the page, as it is filled. */
+static struct ascend_rows_piece *rows_piece_with_room(struct ascend_rows *rows)
+{
+    struct ascend_rows_piece *last =
+        rows->piece_count > 0 ? rows->pieces[rows->piece_count - 1] : NULL;
+
+    if (!last || last->length + ROW_BYTES_MAX > sizeof last->bytes) {
+        last = large_array_in_memory(sizeof *last);
+        last->count = last->length = 0;
+        ARRAY_ADD(rows->pieces, rows->piece_count, last);
+    }
+    return last;
+}
+
 /* A row takes some 20 bytes so, and not 104: all of a file are kept until its end. */
 static void pack_row(struct ascend_rows *rows, const struct ascend_row *row)
 {
@@ -27,13 +51,12 @@ static void pack_row(struct ascend_rows *rows, const struct ascend_row *row)
                                         event->detail,      row->type,          row->data_type};
     uint64_t flags =
         (uint64_t)row->is_task | (uint64_t)row->is_call << 1 | (uint64_t)row->has_args << 2;
-    struct packed_numbers *packed = &rows->rows;
+    struct ascend_rows_piece *piece = rows_piece_with_room(rows);
     unsigned char *to;
 
     for (int i = 0; i < RARE_NUMBERS; i++)
         flags |= (uint64_t)(rare[i] != rare_nothing[i]) << (ROW_FLAGS + i);
-    ARRAY_RESERVE(packed->bytes, packed->room, packed->length + ROW_BYTES_MAX);
-    to = packed_number_put(packed->bytes + packed->length, flags);
+    to = packed_number_put(piece->bytes + piece->length, flags);
     to = packed_number_put(to,
                            folded_sign((uint64_t)event->start_ns - (uint64_t)rows->last_start_ns));
     to = packed_number_put(to, (uint64_t)event->duration_ns);
@@ -44,21 +67,38 @@ static void pack_row(struct ascend_rows *rows, const struct ascend_row *row)
     for (int i = 0; i < RARE_NUMBERS; i++)
         if (flags >> (ROW_FLAGS + i) & 1)
             to = packed_number_put(to, folded_sign((uint64_t)rare[i]));
-    packed->length = (size_t)(to - packed->bytes);
+    piece->length = (uint32_t)(to - piece->bytes);
+    piece->count++;
     rows->last_start_ns = event->start_ns;
-    rows->count++;
 }
 
 /* A walk over the rows, in their order. */
 struct ascend_rows_walk {
+    struct ascend_rows *rows; /* not owned */
     const unsigned char *at;
-    uint32_t left;
+    uint32_t left;    /* of the piece before `next` */
+    uint32_t next;    /* piece */
     int64_t start_ns; /* of the row before */
+    bool is_last;     /* pieces are freed behind it */
 };
 
-static struct ascend_rows_walk ascend_rows_walk_of(const struct ascend_rows *rows)
+static void free_rows_piece(struct ascend_rows *rows, uint32_t piece)
 {
-    return (struct ascend_rows_walk){.at = rows->rows.bytes, .left = rows->count};
+    if (rows->pieces[piece])
+        large_array_give_back(rows->pieces[piece]);
+    rows->pieces[piece] = NULL;
+}
+
+static bool next_rows_piece(struct ascend_rows_walk *walk)
+{
+    if (walk->is_last && walk->next > 0)
+        free_rows_piece(walk->rows, walk->next - 1);
+    if (walk->next == walk->rows->piece_count)
+        return false;
+    walk->at = walk->rows->pieces[walk->next]->bytes;
+    walk->left = walk->rows->pieces[walk->next]->count;
+    walk->next++;
+    return true;
 }
 
 static bool next_ascend_row(struct ascend_rows_walk *walk, struct ascend_row *row)
@@ -66,7 +106,7 @@ static bool next_ascend_row(struct ascend_rows_walk *walk, struct ascend_row *ro
     int64_t rare[RARE_NUMBERS];
     uint64_t flags;
 
-    if (walk->left == 0)
+    if (walk->left == 0 && !next_rows_piece(walk))
         return false;
     walk->left--;
     flags = packed_number(&walk->at);
@@ -187,7 +227,9 @@ void ascend_rows_add_sample(struct ascend_rows *rows, struct trace_builder *buil
 
 void ascend_rows_clear(struct ascend_rows *rows)
 {
-    free(rows->rows.bytes);
+    for (uint32_t i = 0; i < rows->piece_count; i++)
+        free_rows_piece(rows, i);
+    free(rows->pieces);
     free(rows->flows);
     free(rows->labels);
     free(rows->samples);
@@ -265,9 +307,9 @@ static void names_take_process(struct ascend_names *names, uint32_t process, con
 /* A file is Ascend's where a process says so, or a row has a task with a stream; else its rows
  * stay what the other reader made of them. */
 static void names_take(struct ascend_names *names, const struct trace_builder *builder,
-                       const struct ascend_rows *rows)
+                       struct ascend_rows *rows)
 {
-    struct ascend_rows_walk walk = ascend_rows_walk_of(rows);
+    struct ascend_rows_walk walk = {.rows = rows};
     struct ascend_row row;
 
     for (uint32_t i = 0; i < builder->name_count; i++) {
@@ -342,9 +384,9 @@ static uint64_t ascend_launch_key(const struct ascend_row *row)
  * Noted here, so that the second is not counted again; low levels of recording list it as a task
  * alone, which the launch joins with its collective. */
 static void names_take_transfers(struct ascend_names *names, const struct trace_builder *builder,
-                                 const struct ascend_rows *rows)
+                                 struct ascend_rows *rows)
 {
-    struct ascend_rows_walk walk = ascend_rows_walk_of(rows);
+    struct ascend_rows_walk walk = {.rows = rows};
     struct ascend_row row;
 
     while (next_ascend_row(&walk, &row)) {
@@ -544,7 +586,7 @@ void ascend_rows_finish(struct ascend_rows *rows, struct trace_builder *builders
     for (unsigned b = 0; b < count; b++) {
         struct ascend_row row;
         struct ascend_placing placing = {.names = &names, .builder = &builders[b], .row = &row};
-        struct ascend_rows_walk walk = ascend_rows_walk_of(&rows[b]);
+        struct ascend_rows_walk walk = {.rows = &rows[b], .is_last = true};
 
         while (next_ascend_row(&walk, &row))
             place_row(&placing);
@@ -557,9 +599,7 @@ void ascend_rows_finish(struct ascend_rows *rows, struct trace_builder *builders
                 rows[b].flows[i].process =
                     process_of_calls(&names, &builders[b], rows[b].flows[i].process);
         ascend_words_clear(&placing.words);
-        free(rows[b].rows.bytes);
-        rows[b].rows = (struct packed_numbers){0};
-        rows[b].count = 0;
+        rows[b].piece_count = 0;
     }
     if (names.is_ascend && count > 0)
         builders[0].facts.platform = PLATFORM_NPU;

@@ -5,7 +5,6 @@
 #ifndef FLOPLEDGER_READERS_ASCEND_ASCEND_ROWS_H
 #define FLOPLEDGER_READERS_ASCEND_ASCEND_ROWS_H
 
-#include "base/core/packed_numbers.h"
 #include "base/json/json_scan.h"
 #include "readers/ascend/ascend_counters.h"
 #include "trace/trace_builder.h"
@@ -47,9 +46,9 @@ struct ascend_label {
 
 /* Of one builder. A zeroed one is empty. */
 struct ascend_rows {
-    struct packed_numbers rows; /* see ascend_rows_walk */
+    struct ascend_rows_piece **pieces; /* see ascend_rows_walk */
+    uint32_t piece_count;
     int64_t last_start_ns;
-    uint32_t count;
     struct ascend_flow *flows;
     uint32_t flow_count;
     struct ascend_label *labels;

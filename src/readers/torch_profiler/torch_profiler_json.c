@@ -220,7 +220,7 @@ static bool is_without_events(const struct torch_piece *piece)
 {
     const struct read_account *read = &piece->builder.read;
 
-    if (piece->store.rows.count > 0) /* not counted by category yet */
+    if (piece->store.rows.piece_count > 0) /* not counted by category yet */
         return false;
     if (read->events == 0)
         return read->damaged_events > 0;
