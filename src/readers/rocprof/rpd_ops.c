@@ -3,7 +3,6 @@
 #include "base/text/prefix.h"
 #include "readers/rocprof/rpd_reading.h"
 
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,19 +44,21 @@ static const char *const copy_columns[] = {"stream", "size", "width", "height", 
 enum { SOURCE_LINK, SOURCE_OP, SOURCE_CALL, SOURCE_KERNEL, SOURCE_COUNT };
 
 /* Each op once with the call that made it: rocpd_api_ops has no index on ops, so it comes first.
- * Schemas 0 and 1 had the sizes of a kernel beside the op. */
+ * Schemas 0 and 1 had the sizes of a kernel beside the op. Sums need none. */
 static void rpd_ops_open(struct sqlite_rows *rows, const struct rpd_reading *reading,
                          bool without_links)
 {
+    static const char *const summed[] = {"stream", NULL};
+    const char *const *columns = reading->run.builder.sums_events ? summed : kernel_columns;
     const struct rpd_source sources[SOURCE_COUNT] = {
         {"rocpd_api_ops", "L", NULL, NULL, link_columns, 0, true},
         {"rocpd_op", "O", "id", "op_id", op_columns, SOURCE_LINK, true},
         {"rocpd_api", "A", "id", "api_id", call_columns, SOURCE_LINK, false},
         sqlite_has_table(reading->database, "rocpd_kernelapi")
-            ? (struct rpd_source){"rocpd_kernelapi", "K", "api_ptr_id", "api_id", kernel_columns,
+            ? (struct rpd_source){"rocpd_kernelapi", "K", "api_ptr_id", "api_id", columns,
                                   SOURCE_LINK, false}
-            : (struct rpd_source){"rocpd_kernelop", "K", "op_ptr_id", "id", kernel_columns,
-                                  SOURCE_OP, false},
+            : (struct rpd_source){"rocpd_kernelop", "K", "op_ptr_id", "id", columns, SOURCE_OP,
+                                  false},
     };
     const struct rpd_query query = {sources, SOURCE_COUNT, without_links};
 
@@ -247,8 +248,7 @@ static void rpd_take_copy(struct rpd_reading *reading, struct rocprof_record *re
 static void rpd_read_op(struct rpd_reading *reading, const struct sqlite_rows *rows)
 {
     const char *call = rpd_string_text(reading, rpd_id(rows, OP_CALL_NAME));
-    const char *type = rpd_string_text(reading, rpd_id(rows, OP_TYPE));
-    const enum rocprof_content content = rpd_content_of(type);
+    const struct rpd_words *words = rpd_words_of_op(reading, rpd_id(rows, OP_TYPE));
     struct rocprof_record record = {.has = 0};
 
     rocprof_take(&record, rows, OP_START, ROCPROF_START);
@@ -258,12 +258,12 @@ static void rpd_read_op(struct rpd_reading *reading, const struct sqlite_rows *r
     rocprof_record_set(&record, ROCPROF_STREAM, rpd_stream_of(reading, rows, call));
     if (!sqlite_is_null(rows, OP_LINK_CALL))
         rocprof_record_set(&record, ROCPROF_CORRELATION, rpd_id(rows, OP_LINK_CALL));
-    if (content == ROCPROF_KERNELS)
-        rpd_take_kernel(reading, &record, rows, call);
-    else if (content != ROCPROF_UNUSED)
+    if (words->content != ROCPROF_KERNELS && words->content != ROCPROF_UNUSED)
         rpd_take_copy(reading, &record, rows, call);
-    rocprof_run_set_category(&reading->run, *type ? type : "rocpd_op");
-    rocprof_run_add(&reading->run, content, &record);
+    else if (words->content == ROCPROF_KERNELS && !reading->run.builder.sums_events)
+        rpd_take_kernel(reading, &record, rows, call);
+    reading->run.category = words->category;
+    rocprof_run_add(&reading->run, words->content, &record);
 }
 
 /* The upper half of an id is the session that wrote it, and one process writes a session. */
@@ -272,8 +272,8 @@ static bool rpd_is_of_session(const struct rpd_reading *reading, int64_t id)
     return id >> 32 > 0 && rpd_ids_has(&reading->sessions, id >> 32);
 }
 
-/* How many copies each call made; and which ops have a call. */
-static void rpd_read_links(struct rpd_reading *reading)
+/* How many copies each call made. */
+static void rpd_count_copies(struct rpd_reading *reading)
 {
     static const char *const columns[] = {"api_id", "op_id", NULL};
     static const char *const type_columns[] = {"opType_id", NULL};
@@ -287,11 +287,10 @@ static void rpd_read_links(struct rpd_reading *reading)
     rpd_rows_open(&rows, reading->database, &query);
     while (sqlite_rows_next(&rows)) {
         const uint64_t call = (uint64_t)rpd_id(&rows, 0);
-        const char *type = rpd_string_text(reading, rpd_id(&rows, 2));
+        const bool is_copy = rpd_words_of_op(reading, rpd_id(&rows, 2))->content == ROCPROF_COPIES;
         uint32_t copies;
 
-        if (!rpd_ids_add(&reading->linked, rpd_id(&rows, 1)) ||
-            rpd_content_of(type) != ROCPROF_COPIES)
+        if (!is_copy || !rpd_ids_add(&reading->linked, rpd_id(&rows, 1)))
             continue;
         copies = hash_map_find(&reading->copies, call);
         (void)hash_map_set(&reading->copies, call, copies == NO_VALUE ? 1 : copies + 1);
@@ -321,6 +320,7 @@ static bool rpd_read_linked_ops(struct rpd_reading *reading, bool of_known_calls
         const int64_t id = rpd_id(&rows, OP_ID);
         const bool has_call = !sqlite_is_null(&rows, OP_PID);
 
+        (void)rpd_ids_add(&reading->linked, id);
         has_others |= !has_call && !are_all_its_own;
         if (has_call ? !of_known_calls ||
                            (reading->run.pid >= 0 && rpd_id(&rows, OP_PID) != reading->run.pid)
@@ -340,26 +340,13 @@ static bool rpd_read_linked_ops(struct rpd_reading *reading, bool of_known_calls
     return has_others;
 }
 
-/* How many rows a table has; counting reads no row. */
-static int64_t rpd_row_count(struct sqlite_input *database, const char *count_query)
-{
-    sqlite3_stmt *statement = NULL;
-    int64_t count = -1;
-
-    if (sqlite3_prepare_v2(database->connection, count_query, -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW)
-        count = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return count;
-}
-
 /* Ops that no link names; usually there are none. */
 static void rpd_read_other_ops(struct rpd_reading *reading)
 {
     struct sqlite_rows rows;
 
     if (reading->linked.id_count ==
-        rpd_row_count(reading->database, "SELECT count(*) FROM rocpd_op"))
+        rpd_first_number(reading->database, "SELECT count(*) FROM rocpd_op"))
         return;
     rpd_ops_open(&rows, reading, true);
     while (sqlite_rows_next(&rows)) {
@@ -392,15 +379,18 @@ static void rpd_place_copies(struct rocprof_run *run)
             run->queues[i].agent = device;
 }
 
-/* Links come first, as how many copies a call made must be known before any of them is taken; a
- * copy's device last, as it needs those of all kernels. */
+/* How many copies a call made must be known before any of them is taken; a copy's device comes
+ * last, as it needs those of all kernels. Sums have no sizes. */
 void rpd_read_ops(struct rpd_reading *reading)
 {
     rpd_look_up(&reading->text_of, reading->database, rpd_text_table(reading->database), "id",
                 text_columns);
     rpd_look_up(&reading->copy_of, reading->database, "rocpd_copyapi", "api_ptr_id", copy_columns);
-    rpd_find_grids(reading);
-    rpd_read_links(reading);
+    if (!reading->run.builder.sums_events) {
+        rpd_find_grids(reading);
+        if (rpd_first_number(reading->database, "SELECT 1 FROM rocpd_copyapi") == 1)
+            rpd_count_copies(reading);
+    }
     if (rpd_read_linked_ops(reading, true))
         (void)rpd_read_linked_ops(reading, false);
     rpd_read_other_ops(reading);

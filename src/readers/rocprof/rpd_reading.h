@@ -41,6 +41,9 @@ void rpd_look_up(struct sqlite_rows *rows, struct sqlite_input *database, const 
 /* The row, whose values are there until the next is looked up; false: there is none. */
 bool rpd_find_row(struct sqlite_rows *rows, int64_t key);
 
+/* What a query answers first, of what the file has whatever its tables are called; -1: nothing. */
+int64_t rpd_first_number(struct sqlite_input *database, const char *query);
+
 /* ---- sets of ids ---- */
 
 /* Ids of rows lie close together: a bit each. Zeroed is empty. */
@@ -107,6 +110,18 @@ enum rpd_grids {
     RPD_GRIDS_IN_ITEMS, /* work-items */
 };
 
+/* What the words of a row tell. Strings are those of the builder. */
+struct rpd_words {
+    int64_t word; /* the id of an op's type, or of a call's name */
+    int64_t domain;
+    uint32_t name;
+    uint32_t category; /* of ops */
+    enum rocprof_content content;
+    bool is_known;
+};
+
+enum { RPD_WORDS = 256 };
+
 struct rpd_reading {
     struct sqlite_input *database; /* not owned */
     const struct rpd_parts *parts; /* not owned */
@@ -119,6 +134,7 @@ struct rpd_reading {
     struct sqlite_rows text_of, copy_of; /* rows of arguments and copies, looked up one by one */
     struct hash_map copies;              /* id of a call: how many copies it made */
     enum rpd_grids grids;
+    struct rpd_words op_words[RPD_WORDS], call_words[RPD_WORDS]; /* private */
 };
 
 /* Where texts of arguments are: since schema 3 in a table of their own. */
@@ -126,6 +142,11 @@ const char *rpd_text_table(struct sqlite_input *database);
 
 /* "hipLaunchKernel" of its string's id; "": none. */
 const char *rpd_string_text(const struct rpd_reading *reading, int64_t id);
+
+/* Until others are asked for. */
+const struct rpd_words *rpd_words_of_op(struct rpd_reading *reading, int64_t type);
+const struct rpd_words *rpd_words_of_call(struct rpd_reading *reading, int64_t name,
+                                          int64_t domain);
 
 /* Kernels, copies and memsets. */
 void rpd_read_ops(struct rpd_reading *reading);

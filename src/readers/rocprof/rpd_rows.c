@@ -111,6 +111,19 @@ bool rpd_find_row(struct sqlite_rows *rows, int64_t key)
     return sqlite_rows_next(rows);
 }
 
+/* Counting reads no row. */
+int64_t rpd_first_number(struct sqlite_input *database, const char *query)
+{
+    sqlite3_stmt *statement = NULL;
+    int64_t number = -1;
+
+    if (sqlite3_prepare_v2(database->connection, query, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        number = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return number;
+}
+
 /* ---- words of the file ---------------------------------------------------------------------- */
 
 /* Arguments differ in nearly each call: they were taken out of the strings, which are all read at
@@ -123,6 +136,43 @@ const char *rpd_text_table(struct sqlite_input *database)
 const char *rpd_string_text(const struct rpd_reading *reading, int64_t id)
 {
     return string_pool_text(&reading->run.builder.strings, rocprof_string(&reading->strings, id));
+}
+
+/* Rows have few words: what follows from them is found once, unless others take their place. */
+static struct rpd_words *rpd_known_words(struct rpd_words *known, int64_t word, int64_t domain)
+{
+    struct rpd_words *words = &known[((uint64_t)word * 31 + (uint64_t)domain) % RPD_WORDS];
+
+    if (words->is_known && words->word == word && words->domain == domain)
+        return words;
+    *words = (struct rpd_words){.word = word, .domain = domain};
+    return words;
+}
+
+const struct rpd_words *rpd_words_of_op(struct rpd_reading *reading, int64_t type)
+{
+    struct rpd_words *words = rpd_known_words(reading->op_words, type, 0);
+
+    if (!words->is_known) {
+        words->name = rocprof_string(&reading->strings, type);
+        words->content = rpd_content_of(rpd_string_text(reading, type));
+        words->category = words->name ? words->name : rocprof_text(&reading->run, "rocpd_op");
+        words->is_known = true;
+    }
+    return words;
+}
+
+const struct rpd_words *rpd_words_of_call(struct rpd_reading *reading, int64_t name, int64_t domain)
+{
+    struct rpd_words *words = rpd_known_words(reading->call_words, name, domain);
+
+    if (!words->is_known) {
+        words->name = rocprof_string(&reading->strings, name);
+        words->content =
+            rpd_content_of_call(rpd_string_text(reading, domain), rpd_string_text(reading, name));
+        words->is_known = true;
+    }
+    return words;
 }
 
 /* ---- sets of ids ---------------------------------------------------------------------------- */
@@ -187,6 +237,13 @@ static int64_t rpd_device_of(struct sqlite_input *database, int64_t pid)
     return found;
 }
 
+/* Most files are of one process, which SQLite finds without handing over a row. */
+static bool rpd_has_one_process(struct sqlite_input *database)
+{
+    return rpd_first_number(database, "SELECT 1 FROM rocpd_api WHERE pid IS NOT "
+                                      "(SELECT pid FROM rocpd_api LIMIT 1) LIMIT 1") != 1;
+}
+
 /* Ops have no process of their own: it is that of the call which made them. */
 void rpd_find_parts(struct rpd_parts *parts, struct sqlite_input *database, uint32_t most)
 {
@@ -200,6 +257,8 @@ void rpd_find_parts(struct rpd_parts *parts, struct sqlite_input *database, uint
     struct sqlite_rows rows;
     int64_t last = -1;
 
+    if (most > 1 && rpd_has_one_process(database))
+        most = 1;
     *parts = (struct rpd_parts){.count = 0};
     rpd_rows_open(&rows, database, &query);
     while (parts->count < most && !parts->are_too_many && sqlite_rows_next(&rows)) {

@@ -92,28 +92,29 @@ static uint32_t rpd_range_text(struct rpd_reading *reading, const struct sqlite_
  * is found again at the end. */
 static void rpd_read_call(struct rpd_reading *reading, const struct sqlite_rows *rows)
 {
-    const uint32_t string = rocprof_string(&reading->strings, sqlite_integer(rows, CALL_NAME, -1));
-    const char *name = string_pool_text(&reading->run.builder.strings, string);
-    const char *domain = rpd_string_text(reading, sqlite_integer(rows, CALL_DOMAIN, -1));
-    const enum rocprof_content content = rpd_content_of_call(domain, name);
+    const struct rpd_words *words = rpd_words_of_call(reading, sqlite_integer(rows, CALL_NAME, -1),
+                                                      sqlite_integer(rows, CALL_DOMAIN, -1));
+    const char *name = string_pool_text(&reading->run.builder.strings, words->name);
     struct rocprof_record record = {.has = 0};
 
     rocprof_take(&record, rows, CALL_THREAD, ROCPROF_THREAD);
     rocprof_take(&record, rows, CALL_START, ROCPROF_START);
     rocprof_take(&record, rows, CALL_END, ROCPROF_END);
     rocprof_take(&record, rows, CALL_ID, ROCPROF_CORRELATION);
-    if (content == ROCPROF_MARKERS)
+    if (words->content == ROCPROF_MARKERS && !reading->run.builder.sums_events)
         rocprof_run_name_marker(&reading->run, sqlite_integer(rows, CALL_ID, -1),
                                 rpd_range_text(reading, rows, name));
-    rocprof_take_name(&reading->run, &record, string);
-    rpd_add_call(&reading->run, content, &record);
+    rocprof_take_name(&reading->run, &record, words->name);
+    rpd_add_call(&reading->run, words->content, &record);
 }
 
-/* Calls of processes without device work (launchers of workers) are told with the first. */
+/* Calls of processes without device work (launchers of workers) are told with the first. Sums need
+ * no texts. */
 static void rpd_read_calls(struct rpd_reading *reading)
 {
     struct rpd_source sources[CALL_SOURCE_COUNT];
-    const struct rpd_query query = {sources, CALL_SOURCE_COUNT, false};
+    const unsigned count = reading->run.builder.sums_events ? 1 : CALL_SOURCE_COUNT;
+    const struct rpd_query query = {sources, count, false};
     struct sqlite_rows rows;
 
     memcpy(sources, call_sources, sizeof sources);
