@@ -43,9 +43,7 @@ static const char torch_npu_table[] =
 static const struct look looks[] = {
     LOOK("PK\x03\x04", 0, "a zip archive (torch.save writes them, too); unpack the trace first"),
     LOOK("ustar", 257, "a tar archive; unpack the trace first"),
-    LOOK("\xfd"
-         "7zXZ",
-         0, "a file packed with xz; unpack it first: xz -d"),
+    LOOK("\3757zXZ", 0, "a file packed with xz; unpack it first: xz -d"),
     LOOK("BZh", 0, "a file packed with bzip2; unpack it first: bzip2 -d"),
     LOOK("\x04\x22\x4d\x18", 0, "a file packed with lz4; unpack it first: lz4 -d"),
     LOOK("7z\xbc\xaf", 0, "a 7z archive; unpack the trace first"),
@@ -56,9 +54,7 @@ static const struct look looks[] = {
     LOOK("\x80\x05", 0, a_pickle),
     LOOK("PAR1", 0, "a Parquet table; name the trace that export_chrome_trace wrote"),
     LOOK("\x89PNG", 0, "a PNG picture; name the trace that export_chrome_trace wrote"),
-    LOOK("\x7f"
-         "ELF",
-         0, "a program; name the trace that export_chrome_trace wrote"),
+    LOOK("\177ELF", 0, "a program; name the trace that export_chrome_trace wrote"),
     LOOK("%PDF", 0, "a PDF document; name the trace that export_chrome_trace wrote"),
     LOOK("\"Kind\",\"Agent_Id\"", 0, rocprofv3_table),
     LOOK("\"Correlation_Id\",\"Dispatch_Id\"", 0, rocprofv3_table),
@@ -66,6 +62,9 @@ static const struct look looks[] = {
     LOOK("\"Kind\",\"Direction\"", 0, rocprofv3_table),
     LOOK("Step Id,", 0, torch_npu_table),
     LOOK("Device_id,", 0, torch_npu_table),
+    LOOK("\203\245frame\202\244name", 1,
+         "a tree of Proton in MessagePack, which is not read; write it as JSON: "
+         "proton.finalize(output_format=\"hatchet\")"),
     LOOK("version https://git-lfs", 0,
          "a pointer of Git LFS and not the file itself; fetch it: git lfs pull"),
 };
