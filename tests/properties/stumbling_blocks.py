@@ -164,6 +164,19 @@ def xplane_an_op_is_of_a_program(case: Case) -> None:
     same(found, {"jit_f::dot.3", "jit_f(2)::dot.3"})
 
 
+def xplane_buffers_hide_the_ops_of_libraries(case: Case) -> None:
+    """A kernel of cuBLAS in a command buffer has the buffer's name for its op: what would tell is said."""
+    plane, host = Plane("/device:GPU:0"), Plane("/host:CPU")
+    op = {"hlo_op": "command_buffer_1", "program_id": 1, "hlo_module": "jit_f"}
+    work = [Event("nvjet_sm90_tst_NNT", 10**6, 10**5, {"correlation_id": 7, **op})]
+    call = Event("nvjet_sm90_tst_NNT", 10**5, 10**5, {"correlation_id": 7})
+    plane.lines = [Line("Stream #1(Compute)", work, 1)]
+    host.lines = [Line("Host Threads/7", [call], 7)]
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [plane, host])
+    same("xla_gpu_enable_command_buffer" in case.printed(path, "report"), True)
+
+
 def xplane_lines_of_tensorflow_repeat_time(case: Case) -> None:
     plane = tpu()
     same_time = [Event("while/dot", at * 10**6, 10**6) for at in (1, 3, 5)]
@@ -599,6 +612,7 @@ xplane, TPU: durations of less than a nanosecond: xplane_times_have_picoseconds 
 xplane, TPU: lines and planes without events: xplane_empty_lines_and_planes
 xplane, GPU: no line but streams, and no name of the device: xplane_gpus_have_streams_alone_and_no_name
 xplane, GPU: one hlo_op in several programs: xplane_an_op_is_of_a_program
+xplane, GPU: kernels of libraries in command buffers: xplane_buffers_hide_the_ops_of_libraries
 xplane, GPU: lines of TensorFlow repeat the same time: xplane_lines_of_tensorflow_repeat_time
 xplane: ops of XLA on threads of the host: xplane_runs_on_processors_are_read xplane_names_on_processors_tell_no_kind
 xplane: a stat without a name: xplane_a_stat_may_have_no_name

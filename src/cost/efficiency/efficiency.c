@@ -364,6 +364,9 @@ const char *obstacle_needs(enum cost_obstacle obstacle)
         return "needs record_shapes=True";
     case PRICE_NO_FORMULA:
         return "needs a formula of the operators that launched the kernels";
+    case PRICE_IN_BUFFER:
+        return "needs the ops of libraries' kernels, which command buffers do not tell: record "
+               "with XLA_FLAGS=--xla_gpu_enable_command_buffer=";
     case PRICE_NO_ARGUMENTS:
         return "needs arguments of operators that the trace does not have";
     case PRICE_NO_TYPE:

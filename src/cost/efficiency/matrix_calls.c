@@ -455,6 +455,9 @@ enum cost_obstacle obstacle_of_piece(const struct trace *trace, const struct mod
 
     if (op == NO_EVENT)
         return PRICE_NO_OPERATOR;
+    if (strstr(trace_text(trace, trace->host[op].name), "::command_buffer")) /* of a program of XLA
+                                                                              */
+        return PRICE_IN_BUFFER;
     for (; op != NO_EVENT; op = costs->contexts.parents[op]) {
         const struct op_cost *cost = matrix_calls_cost_of(costs, op);
 

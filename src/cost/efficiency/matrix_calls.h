@@ -21,6 +21,7 @@ enum cost_obstacle {
                           device alone */
     PRICE_NO_SHAPES,
     PRICE_NO_FORMULA,
+    PRICE_IN_BUFFER,    /* a kernel of a library in a CUDA graph that XLA made */
     PRICE_NO_ARGUMENTS, /* a formula, but not all it needs was recorded */
     PRICE_NO_TYPE,
     PRICE_NO_PEAK, /* FLOPs are known */

@@ -280,6 +280,7 @@ static const char *obstacle_title(enum cost_obstacle obstacle)
         [PRICE_NO_OPERATOR] = "an operator around the launch",
         [PRICE_NO_SHAPES] = "input shapes",
         [PRICE_NO_FORMULA] = "a formula of the operator",
+        [PRICE_IN_BUFFER] = "a recording without command buffers",
         [PRICE_NO_ARGUMENTS] = "arguments of the operator",
         [PRICE_NO_TYPE] = "the number format: --dtype",
         [PRICE_NO_PEAK] = "the peak: --peak, --device"};
