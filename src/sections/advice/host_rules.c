@@ -224,6 +224,10 @@ bool check_annotated_code(struct advice_case *advice, struct advice_claim *claim
         claim->evidence = results_format(advice->results, "%s; %s", claim->evidence, gap);
     claim->try_this = "look at what it does between operators (logging, checkpoint, evaluation): "
                       "do it less often, or beside the device's work";
+    if (has_prefix(name, "command_buffer::update")) /* of XLA, before each launch of its graph */
+        claim->try_this = "jax.jit's donate_argnums, so that buffers stay where they are and XLA "
+                          "need not update its graph, or no graphs: "
+                          "XLA_FLAGS=--xla_gpu_enable_command_buffer=";
     if (has_prefix(name, "Optimizer.") &&
         forbids_fused(advice, &(struct restraint_subject){.options = &options}))
         claim->try_this = results_format(

@@ -76,6 +76,21 @@ static void many_tensors_at_once_are_another_matter(void **state)
     made_trace_clear(&scene.made);
 }
 
+static void a_graph_that_xla_updates_is_no_code_of_the_program(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_with(&scene, "command_buffer::update");
+    assert_non_null(
+        strstr(find_advice(scene_advice(&scene), "annotated_code")->try_this, "donate_argnums"));
+    made_trace_clear(&scene.made);
+    begin_with(&scene, "evaluate");
+    assert_non_null(
+        strstr(find_advice(scene_advice(&scene), "annotated_code")->try_this, "evaluation"));
+    made_trace_clear(&scene.made);
+}
+
 /* 60 operators of a module inside the range, 20 behind it. */
 static void a_closure_is_not_the_optimizers(void **state)
 {
@@ -161,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(single_tensors_cost_all_but_the_longest_pass),
         cmocka_unit_test(many_tensors_at_once_are_another_matter),
+        cmocka_unit_test(a_graph_that_xla_updates_is_no_code_of_the_program),
         cmocka_unit_test(a_closure_is_not_the_optimizers),
         cmocka_unit_test(only_options_that_there_are),
         cmocka_unit_test(pauses_of_a_closure_are_not_the_optimizers),
