@@ -11,19 +11,19 @@ enum query_norm { QUERY_NORM_NONE, QUERY_NORM_OF_HEAD, QUERY_NORM_OF_ALL };
 /* What a class of transformers has. A flag is a key of config.json; NULL: never. */
 struct decoder_traits {
     const char *model_type;
-    bool is_tied;    /* by default */
-    bool is_plain;   /* the feed-forward has no gate */
-    int layer_norms; /* vectors of a layer, of hidden_size each */
-    int final_norms; /* ... and of the last norm */
-    enum query_norm query_norm;
     const char *query_flag;  /* biases of queries, keys and values */
     const char *output_flag; /* of the projection behind attention */
     const char *feed_flag;   /* of the feed-forward */
-    bool has_biases;         /* where those keys are left out */
     int64_t full_every;      /* of as many layers one sees all, the others a window; 0: all do */
     const char *experts;     /* keys of the mixture: how many, how many for a token, and the size */
     const char *experts_used;
     const char *expert_size;
+    int layer_norms; /* vectors of a layer, of hidden_size each */
+    int final_norms; /* ... and of the last norm */
+    enum query_norm query_norm;
+    bool is_tied;    /* by default */
+    bool is_plain;   /* the feed-forward has no gate */
+    bool has_biases; /* where those keys are left out */
 };
 
 static const struct decoder_traits decoders[] = {
