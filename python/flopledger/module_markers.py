@@ -26,6 +26,18 @@ def function_of_calls() -> FunctionType | None:
     return function if isinstance(function, FunctionType) else None
 
 
+def watch_module_calls(marks: Any, *callables: Callable[..., Any]) -> bool:
+    """Has `marks` (module_marks.c) see each call of a module, or `callables`: enter and leave. False where that cannot be."""
+    function = function_of_calls()
+    if function is None:
+        return False
+    try:
+        marks.watch(function, *callables)
+    except TypeError:
+        return False
+    return True
+
+
 def load_marks() -> Any:
     """module_marks.c, bound to the libtorch that is loaded."""
     import torch
@@ -81,7 +93,8 @@ class ModuleMarkers:
         """`modules`: with the names of their ranges. False where nothing can be marked."""
         if self.is_on or self.reason or not modules:
             return self.is_on
-        self.means = "calls" if self.watch_calls() else "hooks"
+        callables = () if self.marks is self.native else (self.marks.enter, self.marks.leave)
+        self.means = "calls" if watch_module_calls(self.native, *callables) else "hooks"
         if self.means == "hooks" and is_compiled_in_part(modules):
             self.reason = (
                 "module calls are not marked: this version of torch calls modules in another way, "
@@ -94,16 +107,6 @@ class ModuleMarkers:
             self.add_hooks()
         self.is_on = True
         return True
-
-    def watch_calls(self) -> bool:
-        function = function_of_calls()
-        callables = () if self.marks is self.native else (self.marks.enter, self.marks.leave)
-        try:
-            if function is not None:
-                self.native.watch(function, *callables)
-        except TypeError:
-            return False
-        return function is not None
 
     def off(self) -> None:
         if not self.is_on:

@@ -10,7 +10,7 @@ from typing import Any
 
 from flopledger import native
 from flopledger.messages import say_once_of_all_ranks
-from flopledger.module_markers import function_of_calls
+from flopledger.module_markers import watch_module_calls
 
 MODULE = "module"
 
@@ -52,14 +52,12 @@ class StepCalls:
     # Modules
 
     def watch_calls(self) -> None:
-        function = function_of_calls()
         try:
-            marks = native.load("module_marks") if function is not None else None
-            if marks is not None:
-                marks.watch(function, self.enter, self.leave)
-                self.is_watching = True
-        except (TypeError, ImportError):
-            pass
+            marks = native.load("module_marks")
+        except native.ExtensionMissing as error:
+            say_once_of_all_ranks(str(error))
+            return
+        self.is_watching = watch_module_calls(marks, self.enter, self.leave)
         if not self.is_watching:
             say_once_of_all_ranks(
                 "this version of torch calls modules in another way, and calls of them are not seen: "
