@@ -51,6 +51,7 @@ const char *peak_type_name(enum peak_type type);
 
 /* Bytes of a number of this type: 8, 4, 2, 1 or 0.5. */
 double bytes_of_peak_type(enum peak_type type);
+enum { MATRIX_ROW_BYTES = 16 }; /* matrix units load rows in pieces of so many */
 
 /* PEAK_TYPE_COUNT where `name` is none; takes "bfloat16", "float16", "half", "float32", ... too. */
 enum peak_type peak_type_named(const char *name);

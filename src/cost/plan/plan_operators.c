@@ -201,7 +201,7 @@ static double plan_reached_by_rows(const struct plan_context *context, struct pl
     static const double OF_ODD = 0.97e12, OF_EVEN = 2.04e12;
     double of_unit = product.columns % 2 ? OF_ODD : OF_EVEN;
 
-    if (product.columns % 8 == 0)
+    if (product.columns * 2 % MATRIX_ROW_BYTES == 0)
         return reached;
     return fmin(reached, plan_units(context->setting->device) * of_unit / context->peak_16);
 }

@@ -28,7 +28,6 @@ enum {
     PEERS_MAX = 64, /* so many are looked at, those that take the most time */
     PEERS_MIN = 2,
     HOPPER = 90,
-    ROW_BYTES = 16, /* matrix units load rows in pieces of so many */
 };
 
 static const double worth_a_row = 0.001;
@@ -60,7 +59,7 @@ static int elements_of_row(enum peak_type type)
 {
     int bytes = element_bytes(type);
 
-    return bytes > 0 ? ROW_BYTES / bytes : 0;
+    return bytes > 0 ? MATRIX_ROW_BYTES / bytes : 0;
 }
 
 /* The first size of a matrix in the products' inputs that does not fill pieces of 16 bytes; 0: all
@@ -83,7 +82,7 @@ static int64_t odd_size(const struct efficiency *efficiency, const struct matrix
             for (int dim = -2; dim < 0 && rank_of(&parsed, i) >= 2; dim++) {
                 int64_t size = size_of(&parsed, i, dim);
 
-                if (odd == 0 && size > 1 && size * bytes % ROW_BYTES != 0)
+                if (odd == 0 && size > 1 && size * bytes % MATRIX_ROW_BYTES != 0)
                     odd = size;
             }
     op_call_clear(&parsed);
@@ -158,10 +157,10 @@ static const char *why_narrow_loads(struct results *results, const struct effici
         align = strstr(trace_text(efficiency->trace, efficiency->trace->device[call->longest].name),
                        "_align");
     elements = align ? strtol(align + strlen("_align"), NULL, 10) : 0;
-    if (elements <= 0 || bytes == 0 || elements * bytes >= ROW_BYTES)
+    if (elements <= 0 || bytes == 0 || elements * bytes >= MATRIX_ROW_BYTES)
         return NULL;
     return results_format(results, "loads %ld elements at once, not %d%s", elements,
-                          ROW_BYTES / bytes, size_remark(results, efficiency, call));
+                          MATRIX_ROW_BYTES / bytes, size_remark(results, efficiency, call));
 }
 
 /* Of products of one format and between a quarter and four times the size; the median is not
