@@ -273,8 +273,10 @@ static enum kernel_class classify_kernel(const struct trace *trace, uint32_t ind
         cached_class(cache->kernels, trace, event->name, kernel_class_of_name);
     enum kernel_class recorded;
 
-    if (by_name == KERNEL_COMMUNICATION || trace->details[event->detail].collective_name)
+    if (trace->details[event->detail].collective_name)
         return KERNEL_COMMUNICATION;
+    if (!kernel_class_is_compute(by_name))
+        return by_name;
     recorded = recorded_class(trace, event, op);
     if (recorded != KERNEL_COMPUTE_OTHER)
         return recorded;

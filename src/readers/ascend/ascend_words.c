@@ -24,6 +24,7 @@ static const struct {
     {"WRITE_VALUE", EVENT_DEVICE_SYNC},
     {"SDMA", EVENT_MEMCPY},
     {"MEMCPY", EVENT_MEMCPY},
+    {"MemcopyAsync", EVENT_MEMCPY},
     {"PCIE_DMA", EVENT_MEMCPY},
     {"RDMA", EVENT_MEMCPY},
     {"ROCCE", EVENT_MEMCPY},
@@ -58,10 +59,12 @@ static bool is_no_type(const char *type)
     return false;
 }
 
-/* "EVENT_WAIT", "PLACE_HOLDER_SQE": words of types are in capitals, names of kernels are not. */
+/* "EVENT_WAIT": words of types are in capitals, names of kernels are not; msprof calls copies
+ * "MemcopyAsync". */
 static bool is_word_of_types(const char *name)
 {
-    return name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
+    return name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0' ||
+           strcmp(name, "MemcopyAsync") == 0;
 }
 
 /* What a type tells: its kind, and these. */

@@ -35,6 +35,12 @@ static void kernels_are_told_by_their_names(void **state)
         {"void vllm::cross_device_reduce_1stage<c10::BFloat16, 8>", KERNEL_COMMUNICATION},
         {"allreduceAicpuKernel", KERNEL_COMMUNICATION},
         {"hcom_alltoallv_AivKernel", KERNEL_COMMUNICATION},
+        {"__amd_rocclr_fillBufferAligned.kd", KERNEL_MEMSET},
+        {"__amd_rocclr_copyBufferRect", KERNEL_COPY},
+        {"__amd_rocclr_streamOpsWait", KERNEL_COMPUTE_OTHER},
+        {"batched_matrix_multiplication_matrix_core_128x128x16", KERNEL_MATMUL},
+        {"void matrixMulCUDA<32>(float*, float*, float*, int, int)", KERNEL_MATMUL},
+        {"matrix_of_weights", KERNEL_COMPUTE_OTHER},
         {"a_kernel_nobody_knows", KERNEL_COMPUTE_OTHER},
     };
 
