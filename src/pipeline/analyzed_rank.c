@@ -95,6 +95,18 @@ static bool has_kernels_of_its_own(const struct trace *trace, struct error *erro
     return true;
 }
 
+/* Kernels and copies have no category there, and are those of processes that are called so. */
+static bool is_of_first_rocprof(const struct trace *trace)
+{
+    static const char *const names[] = {"CPU HIP API", "CPU HSA API", "COPY"};
+
+    for (uint32_t i = 0; i < trace->track_count; i++)
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            if (strcmp(trace_text(trace, trace->tracks[i].process_name), names[k]) == 0)
+                return true;
+    return false;
+}
+
 /* False where not one event is of a kind that a profiler of training records: any program may
  * write Chrome's events (a browser, a compiler), and none of them is a gap between operators. */
 static bool is_of_training(const struct trace *trace, struct error *error)
@@ -104,6 +116,11 @@ static bool is_of_training(const struct trace *trace, struct error *error)
     for (uint32_t i = 0; i < trace->host_count; i++)
         if (trace->host[i].kind != EVENT_HOST_OTHER && trace->host[i].kind != EVENT_OVERHEAD)
             return true;
+    if (is_of_first_rocprof(trace))
+        return error_set(error, ERROR_NO_DATA,
+                         "'%s' is of rocprof, which came before rocprofv3 and is not read: record "
+                         "with rocprofv3 --kernel-trace --memory-copy-trace --hip-trace",
+                         trace_text(trace, trace->path));
     return error_set(error, ERROR_NO_DATA,
                      "nothing to report in '%s': no operator, kernel, runtime call or range among "
                      "its %" PRIu32 " events; is it a profile of training? 'flopledger inspect' "

@@ -168,6 +168,12 @@ bool nsys_database_open(struct nsys_database *database, const char *path, const 
                          "hold a table of events; copy it again, or record again",
                          missing);
     }
+    if (others && sqlite_has_table(&database->file, "KERN")) {
+        nsys_database_clear(database);
+        return error_set(error, ERROR_INPUT,
+                         "a database of rocprof, which came before rocprofv3 and is not read: "
+                         "record with rocprofv3 --kernel-trace --memory-copy-trace --hip-trace");
+    }
     if (!is_of_nsight_systems(&database->file)) {
         sqlite_name_tables(&database->file, tables, sizeof tables);
         nsys_database_clear(database);

@@ -30,7 +30,8 @@ static bool open_input(struct nsys_database *database, const struct input_stream
                          "read: unpack it into a file and name that");
     return nsys_database_open(
         database, input->name,
-        ", rocprofv3 ('rocpd_kernel_dispatch') or torch_npu ('STRING_IDS', 'TASK')", error);
+        ", rocprofv3 ('rocpd_kernel_dispatch'), RPD ('rocpd_op') or torch_npu ('STRING_IDS')",
+        error);
 }
 
 /* A file of several processes is several ranks, each read by itself. */
