@@ -49,10 +49,8 @@ struct call_sums {
     struct call_sum *sums;
     size_t count;
     size_t timed_count;            /* scopes with time in them, kept or not */
-    struct summed_kernel *kernels; /* [kernel_count] */
+    struct summed_kernel *kernels; /* [kernel_count], the longest first */
     size_t kernel_count;
-    const char *longest; /* the kernel of the longest time in one place */
-    double longest_ns;
     struct call_sums_device *devices; /* [device_count] */
     size_t device_count;
     int64_t not_read; /* values that are no number that can be */

@@ -344,10 +344,6 @@ static void add_proton_kernel(struct proton_reading *reading, const struct open_
     sums->kernels[place].time_ns += scope->own_time_ns;
     sums->kernels[place].launches += scope->own_launches;
     sums->kernels[place].places++;
-    if (scope->own_time_ns > sums->longest_ns) {
-        sums->longest_ns = scope->own_time_ns;
-        sums->longest = scope->sum.name;
-    }
 }
 
 /* A scope without time has none inside it, either: all that was kept of it goes. */

@@ -68,12 +68,14 @@ static struct value sums_share_of_roof(double roof_ns, double ns)
 const char *call_sums_headline(struct results *results, const struct call_sums *sums)
 {
     const struct call_sum *all = &sums->sums[0];
+    const struct summed_kernel *longest = &sums->kernels[0];
 
     return results_format(results,
-                          "%s of kernels, most of it %s (%s). The file sums up times: when the "
+                          "%s of kernels, %s of it %s (%s). The file sums up times: when the "
                           "devices were idle, and how long a step took, is not in it",
-                          format_short_time(sums_whole(all->time_ns)).text, sums->longest,
-                          format_fraction(sums->longest_ns / all->time_ns).text);
+                          format_short_time(sums_whole(all->time_ns)).text,
+                          longest->time_ns > all->time_ns / 2 ? "most" : "the largest part",
+                          longest->name, format_fraction(longest->time_ns / all->time_ns).text);
 }
 
 /* A device without time is listed by the profiler and did nothing. */
