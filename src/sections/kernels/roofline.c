@@ -19,6 +19,7 @@ struct roofs {
 };
 
 static const char needs_device[] = "needs the device: --device NAME";
+static const char needs_peak[] = "needs the peak of the device: --peak TFLOPS";
 
 static double roofline_per_second(double amount, int64_t ns)
 {
@@ -80,11 +81,11 @@ static struct value roofline_if_known(const struct class_work *class, struct val
                                  ? value_none()                                                    \
                                  : value_text(bound_by(class->compute_ns,                          \
                                                        class->bytes / roofs->bandwidth * 1e9))))   \
-    COLUMN(                                                                                        \
-        "of_roof", "of its roof", UNIT_FRACTION, 0, BAR,                                           \
-        roofline_if_known(class, class->roof_ns <= 0                                               \
-                                     ? value_not_known(needs_device)                               \
-                                     : value_fraction(class->roof_ns / (double)class->known_ns)))
+    COLUMN("of_roof", "of its roof", UNIT_FRACTION, 0, BAR,                                        \
+           roofline_if_known(                                                                      \
+               class, class->roof_ns <= 0                                                          \
+                          ? value_not_known(roofs->bandwidth > 0 ? needs_peak : needs_device)      \
+                          : value_fraction(class->roof_ns / (double)class->known_ns)))
 
 /* Work above its roof cannot be: the note says so where it happens, which is where a peak or a
  * count is wrong. */
