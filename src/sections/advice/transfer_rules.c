@@ -164,6 +164,8 @@ bool check_exposed_communication(struct advice_case *advice, struct advice_claim
 struct copy_sum {
     int64_t count;
     int64_t duration_ns;
+    int64_t covered_ns; /* in which at least one of them runs */
+    int64_t end_ns;     /* of that: they come by their starts */
     int64_t exposed_ns;
     int64_t bytes;
     int64_t sized_ns;
@@ -184,9 +186,15 @@ static void transfer_add_copy(const struct advice_case *advice, struct copy_sum 
 {
     const struct event *event = &advice->trace->device[index];
     const struct event_detail *detail = &advice->trace->details[event->detail];
+    const int64_t from_ns =
+        sum->count > 0 && sum->end_ns > event->start_ns ? sum->end_ns : event->start_ns;
 
     sum->count++;
     sum->duration_ns += event->duration_ns;
+    if (event_end_ns(event) > from_ns) {
+        sum->covered_ns += event_end_ns(event) - from_ns;
+        sum->end_ns = event_end_ns(event);
+    }
     sum->exposed_ns += exposed_ns;
     if (event->detail != 0 && detail->bytes >= 0) {
         sum->bytes += detail->bytes;
@@ -348,7 +356,7 @@ static const char *longest_copies_text(const struct advice_case *advice)
         advice->results, "most of it %s%s%s: %.1f %% of the %s",
         trace_text(trace, trace->device[sum.name].name), op == NO_EVENT ? "" : " of ",
         op == NO_EVENT ? "" : brief_name(trace_text(trace, trace->host[op].name), advice->results),
-        100.0 * (double)sum.duration_ns / (double)ledger_total_ns(advice->ledger),
+        100.0 * (double)sum.covered_ns / (double)ledger_total_ns(advice->ledger),
         advice->ledger->source == WINDOW_WHOLE ? "window" : "steps' time");
     if (sum.sized_ns == 0 || sum.bytes == 0)
         return text;
