@@ -134,8 +134,9 @@ const char *job_headline(struct results *results, const struct all_ranks *run,
 
     if (run->count < 2)
         return NULL;
-    steps = results_format(results, "%u ranks, %s a step on %s", run->count,
+    steps = results_format(results, "%u ranks, %s a %s on %s", run->count,
                            format_short_time(spread->median_step_ns).text,
+                           run->ranks[0].digest->source == WINDOW_WHOLE ? "window" : "step",
                            run->count == 2 ? "the faster one" : "the median rank");
 
     if (culprit->rank != SIZE_MAX && culprit->has_cause)

@@ -33,9 +33,9 @@ const char *rank_text(struct results *results, const struct all_ranks *run, size
 
 /* root_ns: waiting is charged to the rank where it began, not to each that passed it on. A
  * rank is called the straggler if it causes more than twice what another causes on average,
- * and if it matters: a fifth of all waiting, or, in a job of many ranks where no one reaches a
- * fifth, ten times the others. Noise alone makes some rank the first of the list; it must not
- * be accused. */
+ * and if it matters: a thousandth of a step, and a fifth of all waiting, or, in a job of many
+ * ranks where no one reaches a fifth, ten times the others. Noise alone makes some
+ * rank the first of the list; it must not be accused. */
 static void ranks_table_find_straggler(struct ranks_spread *spread, const struct all_ranks *run)
 {
     int64_t most_ns = 0;
@@ -54,7 +54,8 @@ static void ranks_table_find_straggler(struct ranks_spread *spread, const struct
     if (run->count < 2 || most_ns == 0)
         return;
     others_ns = (double)(spread->waiting_ns - most_ns) / (run->count - 1);
-    if ((double)most_ns <= 2 * others_ns ||
+    if (rank_mean_ns(&run->ranks[spread->straggler], most_ns) < spread->median_step_ns / 1000 ||
+        (double)most_ns <= 2 * others_ns ||
         ((double)most_ns <= 10 * others_ns && most_ns <= spread->waiting_ns / 5))
         spread->straggler = SIZE_MAX;
 }
@@ -62,7 +63,8 @@ static void ranks_table_find_straggler(struct ranks_spread *spread, const struct
 /* Of two ranks a median would be one of both or the mean of both: the other one is taken. A
  * step 2 % above the median is within what steps of one rank differ by; exposed communication
  * has to be less than the median by 5 % of a step to say that the rank waits least. That is
- * asked only where no waiting is known: joined calls tell it better. */
+ * asked only where no waiting is known: joined calls tell it better. A recording without steps is
+ * as long as its device was at work, for which no other rank need wait. */
 struct ranks_spread measure_ranks_spread(const struct all_ranks *run)
 {
     struct ranks_spread spread = {.slowest = 0, .least_waiting = 0};
@@ -87,7 +89,8 @@ struct ranks_spread measure_ranks_spread(const struct all_ranks *run)
     spread.median_exposed_ns =
         run->count == 2 ? exposed[1 - spread.least_waiting] : median_of(exposed, run->count);
     ranks_table_find_straggler(&spread, run);
-    if ((double)slowest_ns <= 1.02 * (double)spread.median_step_ns)
+    if ((double)slowest_ns <= 1.02 * (double)spread.median_step_ns ||
+        run->ranks[spread.slowest].digest->source == WINDOW_WHOLE)
         spread.slowest = SIZE_MAX;
     if (spread.waiting_ns > 0 ||
         (double)(spread.median_exposed_ns - least_ns) <= 0.05 * (double)spread.median_step_ns)
