@@ -49,6 +49,8 @@ for path in sys.argv[2:]:
 """
 
 
+ROUTED = {"n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64}
+WITHOUT_HEAD_DIM = ("gpt_bigcode", "falcon", "gptj", "codegen")
 # Types whose keys are drawn at random, and further keys of theirs.
 DRAWN: dict[str, dict[str, int]] = {
     **dict.fromkeys(("granite", "glm", "glm4", "ernie4_5", "hunyuan_v1_dense", "exaone4"), {}),
@@ -57,8 +59,15 @@ DRAWN: dict[str, dict[str, int]] = {
     "olmoe": {"num_experts": 4, "num_experts_per_tok": 2},
     "hunyuan_v1_moe": {"num_experts": 4, "moe_topk": 2},
     "ernie4_5_moe": {"moe_num_experts": 4, "moe_k": 2, "moe_intermediate_size": 64},
+    **dict.fromkeys(("apertus", "helium", "phi", "ministral", *WITHOUT_HEAD_DIM), {}),
+    "granitemoeshared": {"shared_intermediate_size": 48},
+    "exaone_moe": {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64},
+    "afmoe": {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64},
+    "dots1": {**ROUTED, "n_shared_experts": 2, "first_k_dense_replace": 2, "max_window_layers": 3},
+    "solar_open": {**ROUTED, "n_shared_experts": 1},
+    "mimo_v2_flash": {**ROUTED, "v_head_dim": 24},
 }
-EACH_DRAWN = 8
+EACH_DRAWN = 5
 COUNT_DRAWN = """
 import json, sys
 import torch, transformers
@@ -106,8 +115,14 @@ def drawn_config(model_type: str, seed: int) -> dict[str, Any]:
         "flags": [flag for flag in FLAGS if rng.random() < 0.4],
         **DRAWN[model_type],
     }
-    if model_type.startswith("hunyuan") or rng.random() < 0.5:
+    has_head_dim = model_type not in WITHOUT_HEAD_DIM and rng.random() < 0.5
+    if model_type.startswith("hunyuan") or has_head_dim:
         sizes["head_dim"] = 8 * rng.randint(1, 6)
+    if model_type in ("helium", "ministral"):
+        sizes["head_dim"] = sizes["hidden_size"] // heads
+    if model_type == "mimo_v2_flash":
+        sizes["head_dim"] = 16
+        sizes["num_attention_heads"] *= 2  # layers with a window have twice as many key heads
     if model_type == "ernie4_5_moe":
         sizes["flags"] = ["tie_word_embeddings"]  # no biases: refused
         sizes["moe_layer_start_index"] = rng.randint(0, 3)

@@ -106,6 +106,9 @@ bool config_layer_is(struct config_keys *config, int64_t index, const char *type
 /* How many of `layers` have "sliding_attention" in layer_types; `otherwise` without that list. */
 int64_t config_sliding_layers(struct config_keys *config, int64_t layers, int64_t otherwise);
 
+/* How many of `layers` are "dense" in mlp_layer_types; without that list `otherwise`. */
+int64_t config_dense_layers(struct config_keys *config, int64_t layers, int64_t otherwise);
+
 /* Keeps this problem, put behind the file's name, unless there is one. PRINTF_LIKE. */
 void config_fail(struct config_keys *config, const char *format, ...) PRINTF_LIKE(2, 3);
 
@@ -167,6 +170,7 @@ struct architecture {
     bool has_defaults;      /* values that the file leaves out are the defaults of its class */
     bool is_gated;          /* feed-forwards have three matrices, not two */
     bool is_tied;           /* the logits use the embedding's matrix */
+    bool shares_cache;      /* layers use keys and values of earlier ones */
 
     int64_t hidden_size;
     int64_t layers;

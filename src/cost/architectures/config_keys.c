@@ -231,3 +231,28 @@ int64_t config_sliding_layers(struct config_keys *config, int64_t layers, int64_
                     (long long)layers);
     return config->has_failed ? 0 : sliding;
 }
+
+/* transformers 5 writes each layer's feed-forward by name in place of how many are dense. A list of
+ * another length means that the file was cut by hand. */
+int64_t config_dense_layers(struct config_keys *config, int64_t layers, int64_t otherwise)
+{
+    const struct json_node *type = json_items_of(config->root, "mlp_layer_types");
+    int64_t dense = 0;
+    int64_t count = 0;
+
+    if (!type)
+        return otherwise;
+    for (; type; type = type->next, count++) {
+        const char *name = type->kind == JSON_STRING ? type->text : "";
+
+        if (strcmp(name, "dense") == 0)
+            dense++;
+        else if (strcmp(name, "sparse") != 0)
+            config_fail(config, "'mlp_layer_types' has '%.40s': 'dense' and 'sparse' are known",
+                        name);
+    }
+    if (count != layers)
+        config_fail(config, "'mlp_layer_types' has %lld entries for %lld layers", (long long)count,
+                    (long long)layers);
+    return config->has_failed ? 0 : dense;
+}

@@ -46,20 +46,28 @@ void read_output_layer(struct architecture *architecture, struct config_keys *co
 
 /* Without a number of key heads each query head has its own, as before grouped queries. Each
  * size has a limit, so that products of them stay in 63 bits. */
-void read_decoder_sizes(struct architecture *architecture, struct config_keys *config,
-                        bool is_tied_by_default)
+void read_decoder_widths(struct architecture *architecture, struct config_keys *config,
+                         bool is_tied_by_default)
 {
     architecture->is_causal = true;
     architecture->hidden_size = config_size(config, "hidden_size", SIZE_MAX_HIDDEN);
-    architecture->layers = config_size(config, "num_hidden_layers", SIZE_MAX_LAYERS);
     architecture->heads = config_size(config, "num_attention_heads", SIZE_MAX_HEADS);
     architecture->key_heads =
         config_size_or(config, "num_key_value_heads", architecture->heads, SIZE_MAX_HEADS);
-    architecture->feed_size = config_size(config, "intermediate_size", SIZE_MAX_FEED);
     architecture->vocabulary = config_size(config, "vocab_size", SIZE_MAX_VOCABULARY);
     architecture->token_embedding = architecture->vocabulary * architecture->hidden_size;
     architecture->final_norm = architecture->hidden_size;
     read_output_layer(architecture, config, is_tied_by_default);
+}
+
+/* How many layers there are and how wide their feed-forward is stands apart: hybrids list their
+ * blocks, and models of experts alone have no such size. */
+void read_decoder_sizes(struct architecture *architecture, struct config_keys *config,
+                        bool is_tied_by_default)
+{
+    read_decoder_widths(architecture, config, is_tied_by_default);
+    architecture->layers = config_size(config, "num_hidden_layers", SIZE_MAX_LAYERS);
+    architecture->feed_size = config_size(config, "intermediate_size", SIZE_MAX_FEED);
 }
 
 /* head_dim where it is given: Gemma, Qwen 3 and Mistral Nemo have heads whose sizes do not sum

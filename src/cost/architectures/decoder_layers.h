@@ -16,6 +16,10 @@ void read_output_layer(struct architecture *architecture, struct config_keys *co
 void read_decoder_sizes(struct architecture *architecture, struct config_keys *config,
                         bool is_tied_by_default);
 
+/* Likewise without num_hidden_layers and intermediate_size. */
+void read_decoder_widths(struct architecture *architecture, struct config_keys *config,
+                         bool is_tied_by_default);
+
 /* Grouped-query attention with heads of `head_size`, and the layer's two norms; no biases. */
 struct layer_kind attention_layer(const struct architecture *architecture, int64_t head_size);
 

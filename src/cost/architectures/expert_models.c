@@ -137,6 +137,44 @@ static void read_minimax(struct architecture *architecture, struct config_keys *
     architecture_add_layers(architecture, kind, architecture->layers);
 }
 
+/* Layers with a window have twice as many key heads and sinks; values are narrower than keys. */
+static void read_mimo(struct architecture *architecture, struct config_keys *config)
+{
+    struct layer_kind kinds[2];
+    int64_t hidden = architecture->hidden_size;
+    int64_t value_size = config_size_or(config, "v_head_dim", 128, SIZE_MAX_HEAD);
+    int64_t dense = config_dense_layers(config, architecture->layers, 1);
+    int64_t counts[2][2] = {{0}};
+    int64_t window = config_size_or(config, "sliding_window_size", 128, INT32_MAX - 1) + 1;
+
+    if (!json_member(config->root, "sliding_window_size"))
+        window = config_size_or(config, "sliding_window", 129, INT32_MAX);
+    for (int64_t layer = 0; layer < architecture->layers && !config->has_failed; layer++)
+        counts[layer >= dense][config_layer_is(config, layer, "sliding_attention",
+                                               layer > 0 && (layer + 1) % 6 != 0)]++;
+    for (int i = 0; i < 2; i++) {
+        struct layer_kind *kind = &kinds[i];
+
+        *kind = attention_layer(architecture, head_size_of(config, architecture));
+        kind->key_heads *= i + 1;
+        kind->value_size = value_size;
+        kind->mixer_matrix = hidden * (qkv_biases(kind) + kind->heads * value_size);
+        if (config_flag_or(config, "attention_bias", false))
+            kind->mixer_other = qkv_biases(kind);
+        kind->mixer_other += i * kind->heads;
+        kind->window = i * window;
+        kind->feed_matrix = feed_forward_weights(architecture, architecture->feed_size);
+        architecture_add_layers(architecture, *kind, counts[0][i]);
+        kind->feed_matrix = 0;
+        kind->experts = config_size(config, "n_routed_experts", SIZE_MAX_EXPERTS);
+        kind->experts_per_token = config_size(config, "num_experts_per_tok", kind->experts);
+        kind->expert_matrix = feed_forward_weights(
+            architecture, config_size(config, "moe_intermediate_size", SIZE_MAX_FEED));
+        kind->router_matrix = hidden * kind->experts;
+        architecture_add_layers(architecture, *kind, counts[1][i]);
+    }
+}
+
 /* Families of routed experts differ in where the router's sizes stand and what is shared;
  * decoder sizes are the same keys in all. */
 static void read_expert_model(struct architecture *architecture, struct config_keys *config)
@@ -153,13 +191,15 @@ static void read_expert_model(struct architecture *architecture, struct config_k
         read_glm4_moe(architecture, config);
     else if (strcmp(type, "minimax_m2") == 0)
         read_minimax(architecture, config);
+    else if (strcmp(type, "mimo_v2_flash") == 0)
+        read_mimo(architecture, config);
     else
         read_qwen(architecture, config, strncmp(type, "qwen3", 5) == 0);
 }
 
-static const char *const expert_types[] = {"mixtral",           "qwen2_moe",  "qwen3_moe",
-                                           "qwen3_vl_moe_text", "gpt_oss",    "glm4_moe",
-                                           "glm4v_moe_text",    "minimax_m2", NULL};
+static const char *const expert_types[] = {
+    "mixtral",  "qwen2_moe",      "qwen3_moe",  "qwen3_vl_moe_text", "gpt_oss",
+    "glm4_moe", "glm4v_moe_text", "minimax_m2", "mimo_v2_flash",     NULL};
 
 const struct model_family expert_models_family = {.model_types = expert_types,
                                                   .read = read_expert_model};

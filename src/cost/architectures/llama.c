@@ -16,10 +16,14 @@ static int64_t llama_sliding_layers(const struct architecture *architecture,
     int64_t first;
 
     *window = 0;
-    if (is_of(architecture, "mistral") || is_of(architecture, "ministral3") ||
+    if (is_of(architecture, "mistral") || is_of(architecture, "ministral") ||
         is_of(architecture, "phi3")) {
-        *window =
-            config_window(config, "sliding_window", is_of(architecture, "mistral") ? 4096 : 0);
+        bool has_one =
+            is_of(architecture, "mistral") || strcmp(architecture->model_type, "ministral") == 0;
+
+        *window = config_window(config, "sliding_window", has_one ? 4096 : 0);
+        if (*window > 0 && strcmp(architecture->model_type, "ministral") == 0)
+            return config_sliding_layers(config, architecture->layers, architecture->layers);
         return *window > 0 ? architecture->layers : 0;
     }
     if (is_of(architecture, "llama") || is_of(architecture, "olmo2") ||
@@ -76,8 +80,8 @@ static void read_llama(struct architecture *architecture, struct config_keys *co
 }
 
 static const char *const llama_types[] = {
-    "llama",         "mistral",    "ministral3",      "qwen2", "qwen2_vl",
-    "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text", "qwen3", "qwen3_vl_text",
-    "phi3",          "olmo2",      "smollm3",         NULL};
+    "llama",         "mistral",       "ministral",  "ministral3",      "qwen2",
+    "qwen2_vl",      "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text", "qwen3",
+    "qwen3_vl_text", "phi3",          "olmo2",      "smollm3",         NULL};
 
 const struct model_family llama_family = {.model_types = llama_types, .read = read_llama};

@@ -1,6 +1,8 @@
-/* Qwen3-Next: three layers of linear attention (gated delta rule) for each one of full attention,
- * experts in all. */
+/* Qwen3-Next and 3.5: three layers of linear attention (gated delta rule) for each one of full
+ * attention, experts in all or none. */
 #include "cost/architectures/decoder_layers.h"
+
+#include <string.h>
 
 /* The gate of full attention comes from the queries' projection, which is twice as wide. */
 static struct layer_kind full_attention(const struct architecture *architecture,
@@ -56,6 +58,19 @@ static void add_experts(struct layer_kind *kind, const struct architecture *arch
     kind->router_matrix = architecture->hidden_size * kind->experts;
 }
 
+/* Without experts (Qwen 3.5 of 27B and less) it is one feed-forward. */
+static void read_feed(struct layer_kind *kind, struct architecture *architecture,
+                      struct config_keys *config)
+{
+    if (strncmp(architecture->model_type, "qwen3_5", 7) != 0 ||
+        strncmp(architecture->model_type, "qwen3_5_moe", 11) == 0) {
+        add_experts(kind, architecture, config);
+        return;
+    }
+    architecture->feed_size = config_size(config, "intermediate_size", SIZE_MAX_FEED);
+    kind->feed_matrix = feed_forward_weights(architecture, architecture->feed_size);
+}
+
 /* Every full_attention_interval-th layer has attention, all others the linear form, unless
  * layer_types says which is which. */
 static void read_qwen3_next(struct architecture *architecture, struct config_keys *config)
@@ -65,16 +80,19 @@ static void read_qwen3_next(struct architecture *architecture, struct config_key
     int64_t every = config_size_or(config, "full_attention_interval", 4, SIZE_MAX_LAYERS);
     int64_t linear_count = 0;
 
-    read_decoder_sizes(architecture, config, false);
+    read_decoder_widths(architecture, config, false);
+    architecture->layers = config_size(config, "num_hidden_layers", SIZE_MAX_LAYERS);
     architecture->is_gated = true;
     if (json_items_of(config->root, "mlp_only_layers") ||
         config_size_or(config, "decoder_sparse_step", 1, SIZE_MAX_LAYERS) != 1)
-        config_fail(config, "'mlp_only_layers' or 'decoder_sparse_step' leaves layers dense: this "
-                            "is not counted for 'qwen3_next'");
+        config_fail(config,
+                    "'mlp_only_layers' or 'decoder_sparse_step' leaves layers dense: this "
+                    "is not counted for '%s'",
+                    architecture->model_type);
     full = full_attention(architecture, config);
     linear = linear_attention(architecture, config);
-    add_experts(&full, architecture, config);
-    add_experts(&linear, architecture, config);
+    read_feed(&full, architecture, config);
+    read_feed(&linear, architecture, config);
     for (int64_t layer = 0; layer < architecture->layers && !config->has_failed; layer++)
         linear_count +=
             config_layer_is(config, layer, "linear_attention", (layer + 1) % every != 0) ? 1 : 0;
@@ -82,7 +100,8 @@ static void read_qwen3_next(struct architecture *architecture, struct config_key
     architecture_add_layers(architecture, full, architecture->layers - linear_count);
 }
 
-static const char *const qwen3_next_types[] = {"qwen3_next", NULL};
+static const char *const qwen3_next_types[] = {"qwen3_next",       "qwen3_5_text", "qwen3_5",
+                                               "qwen3_5_moe_text", "qwen3_5_moe",  NULL};
 
 const struct model_family qwen3_next_family = {.model_types = qwen3_next_types,
                                                .read = read_qwen3_next};

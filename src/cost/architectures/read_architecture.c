@@ -60,7 +60,8 @@ static bool no_such_type(const char *where, const char *model_type, struct error
             spelling_consider(&best, model_type, *type);
     return error_set(error, ERROR_INPUT,
                      "%s: the model_type '%.60s' is not known%s%s%s ('flopledger help "
-                     "model-flops-per-token' lists those that are)",
+                     "model-flops-per-token' lists those that are; a recording by 'flopledger run' "
+                     "has the FLOPs of any model)",
                      where, model_type, best.word ? ": did you mean '" : "",
                      best.word ? best.word : "", best.word ? "'?" : "");
 }
@@ -104,6 +105,15 @@ static const struct json_node *text_config_in(const struct json_node *config,
         {"paligemma", "gemma"},
         {"idefics3", "llama"},
         {"kimi_k25", "kimi_k2"},
+        {"qwen3_5", "qwen3_5_text"},
+        {"qwen3_5_moe", "qwen3_5_moe_text"},
+        {"gemma4", "gemma4_text"},
+        {"smolvlm", "llama"},
+        {"idefics2", "mistral"},
+        {"aya_vision", "cohere2"},
+        {"llava_onevision", "qwen2"},
+        {"glm4v_moe", "glm4v_moe_text"},
+        {"lfm2_vl", "lfm2"},
         {"internvl", "qwen2"},
     };
 

@@ -20,8 +20,8 @@ const char *why_no_serving_cost(const struct architecture *architecture)
 {
     if (!architecture->is_causal || architecture->fixed_sequence > 0)
         return "only decoders are served token by token: this model has no decode";
-    if (strcmp(architecture->model_type, "gemma3n_text") == 0)
-        return "layers of Gemma 3n share their caches and parts of their weights: this is not "
+    if (architecture->shares_cache)
+        return "layers of this model share their caches and parts of their weights: this is not "
                "counted";
     for (int i = 0; i < architecture->kind_count; i++)
         if (architecture->kinds[i].mask == MASK_NONE)

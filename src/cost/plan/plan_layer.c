@@ -51,12 +51,9 @@ double plan_expert_parameters(const struct layer_kind *kind)
 }
 
 /* From the weights back to the width: models differ in what they call intermediate_size. */
-double plan_feed_size(const struct architecture *model, const struct layer_kind *kind,
-                      int64_t matrix)
+double plan_feed_size(const struct architecture *model, int64_t matrix)
 {
-    bool is_gated = model->is_gated || kind->experts > 0;
-
-    return (double)matrix / (double)model->hidden_size / (is_gated ? 3.0 : 2.0);
+    return (double)matrix / (double)model->hidden_size / (model->is_gated ? 3.0 : 2.0);
 }
 
 double plan_query_columns(const struct layer_kind *kind)
@@ -134,17 +131,17 @@ static void plan_list_feed(const struct plan_context *context, struct plan_produ
 }
 
 /* A feed-forward that every token meets, of all experts' shared one or of its own. */
-static void plan_list_dense(const struct plan_context *context, const struct layer_kind *kind,
-                            struct plan_products *list, int64_t matrix)
+static void plan_list_dense(const struct plan_context *context, struct plan_products *list,
+                            int64_t matrix)
 {
     const struct architecture *model = context->setting->model;
-    double columns = plan_feed_size(model, kind, matrix) / (double)context->layout->tensor;
+    double columns = plan_feed_size(model, matrix) / (double)context->layout->tensor;
 
     if (matrix > 0)
         plan_list_feed(context, list,
                        (struct plan_product){.m = context->tokens,
                                              .n = columns,
-                                             .k = model->is_gated || kind->experts > 0 ? 2.0 : 1.0,
+                                             .k = model->is_gated ? 2.0 : 1.0,
                                              .batch = 1.0});
 }
 
@@ -161,8 +158,8 @@ static void plan_list_experts(const struct plan_context *context, const struct l
         plan_list_feed(context, list,
                        (struct plan_product){.m = context->tokens / tensor *
                                                   (double)kind->experts_per_token / local,
-                                             .n = plan_feed_size(model, kind, kind->expert_matrix),
-                                             .k = 2.0,
+                                             .n = plan_feed_size(model, kind->expert_matrix),
+                                             .k = model->is_gated ? 2.0 : 1.0,
                                              .batch = local,
                                              .is_input_ready = context->setting->fuses_experts});
 }
@@ -173,8 +170,8 @@ static struct plan_products plan_products_of(const struct plan_context *context,
     struct plan_products list = {.count = 0};
 
     plan_list_mixer(context, kind, &list);
-    plan_list_dense(context, kind, &list, kind->feed_matrix);
-    plan_list_dense(context, kind, &list, kind->shared_matrix);
+    plan_list_dense(context, &list, kind->feed_matrix);
+    plan_list_dense(context, &list, kind->shared_matrix);
     plan_list_experts(context, kind, &list);
     return list;
 }
@@ -190,10 +187,9 @@ static double plan_streamed_bytes(const struct plan_context *context, const stru
     double split = setting->splits_sequence ? tensor : 1.0;
     double routed = (double)kind->experts_per_token;
     double between =
-        setting->fuses_experts ? 0.0 : routed * plan_feed_size(model, kind, kind->expert_matrix);
-    double middle =
-        (plan_feed_size(model, kind, kind->feed_matrix + kind->shared_matrix) + between) *
-        (model->is_gated || kind->experts > 0 ? 3.0 : 2.0);
+        setting->fuses_experts ? 0.0 : routed * plan_feed_size(model, kind->expert_matrix);
+    double middle = (plan_feed_size(model, kind->feed_matrix + kind->shared_matrix) + between) *
+                    (model->is_gated ? 3.0 : 2.0);
     double order = plan_query_columns(kind) * 2.0;
     /* A routed token is read and written before and behind its experts. */
     double permuted = 4.0 * routed * hidden / tensor;
@@ -283,7 +279,7 @@ static void plan_add_between_experts(const struct plan_context *context,
     double routed = context->tokens * (double)kind->experts_per_token / (double)layout->tensor;
     double local = (double)kind->experts / (double)layout->expert;
     double hidden = (double)setting->model->hidden_size;
-    double feed = plan_feed_size(setting->model, kind, kind->expert_matrix);
+    double feed = plan_feed_size(setting->model, kind->expert_matrix);
     bool is_exchanged = setting->sends_copies && layout->expert > 1;
     bool is_wide = layout->expert > 1 && !setting->sends_copies;
     double biased = is_backward ? (is_wide ? 40.0 : 16.0) : (is_wide ? 28.0 : 12.0);
@@ -413,24 +409,22 @@ static void plan_add_shards(const struct plan_context *context, const struct lay
 }
 
 /* What an activation streams in the forward between matrices of `columns` columns. */
-static double plan_activated_bytes(const struct plan_context *context,
-                                   const struct layer_kind *kind, double columns)
+static double plan_activated_bytes(const struct plan_context *context, double columns)
 {
     const struct plan_setting *setting = context->setting;
 
     return (setting->is_eager ? EAGER_BYTES : 1.0) * 2.0 * context->tokens * columns *
-           (setting->model->is_gated || kind->experts > 0 ? 3.0 : 2.0) /
-           (double)context->layout->tensor;
+           (setting->model->is_gated ? 3.0 : 2.0) / (double)context->layout->tensor;
 }
 
 /* The products of `list` forward, and the activation between them. */
-static void plan_add_feed(const struct plan_context *context, const struct layer_kind *kind,
-                          struct plan_pass *pass, struct plan_products list, double columns)
+static void plan_add_feed(const struct plan_context *context, struct plan_pass *pass,
+                          struct plan_products list, double columns)
 {
     for (int i = 0; i < list.count; i++)
         plan_add_product(context, pass, list.products[i]);
     if (list.count > 0 && columns > 0.0)
-        plan_add_stream(context, pass, plan_activated_bytes(context, kind, columns), 1.0);
+        plan_add_stream(context, pass, plan_activated_bytes(context, columns), 1.0);
 }
 
 /* All behind the second norm: tokens are exchanged and put in order again, too. */
@@ -444,12 +438,12 @@ static void plan_add_moe(const struct plan_context *context, const struct layer_
     struct plan_products list = {.count = 0};
 
     plan_list_experts(context, kind, &list);
-    plan_list_dense(context, kind, &list, kind->shared_matrix);
-    plan_add_feed(context, kind, pass, list,
-                  plan_feed_size(model, kind, kind->shared_matrix) +
+    plan_list_dense(context, &list, kind->shared_matrix);
+    plan_add_feed(context, pass, list,
+                  plan_feed_size(model, kind->shared_matrix) +
                       (context->setting->fuses_experts
                            ? 0.0
-                           : routed * plan_feed_size(model, kind, kind->expert_matrix)));
+                           : routed * plan_feed_size(model, kind->expert_matrix)));
     plan_add_stream(context, pass, ordered, 2.0);
     plan_add_between_experts(context, kind, pass, false);
     plan_add_routing(context, kind, pass);
@@ -461,11 +455,11 @@ static void plan_add_moe_activation(const struct plan_context *context,
                                     const struct layer_kind *kind, struct plan_pass *pass)
 {
     double columns = (double)kind->experts_per_token *
-                     plan_feed_size(context->setting->model, kind, kind->expert_matrix);
+                     plan_feed_size(context->setting->model, kind->expert_matrix);
 
     if (kind->experts == 0 || context->setting->fuses_experts)
         return;
-    plan_add_stream(context, pass, plan_activated_bytes(context, kind, columns), 1.0);
+    plan_add_stream(context, pass, plan_activated_bytes(context, columns), 1.0);
     if (kind->expert_other > 0)
         plan_add_stream(context, pass,
                         16.0 * context->tokens * columns / (double)context->layout->tensor, 4.0);
@@ -505,11 +499,11 @@ static void plan_add_modules(const struct plan_context *context, const struct la
         plan_add_stream(context, pass, 4.0 * context->tokens * plan_query_columns(kind) / tensor,
                         2.0);
     }
-    plan_list_dense(context, kind, &dense, modules & PLAN_DENSE_FEED ? kind->feed_matrix : 0);
-    plan_add_feed(context, kind, pass, dense, plan_feed_size(model, kind, kind->feed_matrix));
-    plan_list_dense(context, kind, &shared,
+    plan_list_dense(context, &dense, modules & PLAN_DENSE_FEED ? kind->feed_matrix : 0);
+    plan_add_feed(context, pass, dense, plan_feed_size(model, kind->feed_matrix));
+    plan_list_dense(context, &shared,
                     modules & PLAN_SHARED_EXPERTS && !is_moe ? kind->shared_matrix : 0);
-    plan_add_feed(context, kind, pass, shared, plan_feed_size(model, kind, kind->shared_matrix));
+    plan_add_feed(context, pass, shared, plan_feed_size(model, kind->shared_matrix));
     /* The whole has its activation in it, and the shared experts: neither is made a third time,
      * whichever are named beside it. */
     if (is_moe)

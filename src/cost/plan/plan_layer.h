@@ -24,8 +24,7 @@ double plan_result_columns(const struct layer_kind *kind);
 double plan_module_flops(const struct plan_setting *setting);
 
 /* Output columns and the depth of a kind's feed-forward on one device of the tensor group. */
-double plan_feed_size(const struct architecture *model, const struct layer_kind *kind,
-                      int64_t matrix);
+double plan_feed_size(const struct architecture *model, int64_t matrix);
 
 /* Parameters of all layers, and of those the routed experts. */
 double plan_layer_parameters(const struct layer_kind *kind);

@@ -24,15 +24,14 @@ static double plan_kept_middle(const struct plan_context *context, const struct 
 {
     const struct architecture *model = context->setting->model;
     double copies = model->is_gated || kind->experts > 0 ? 3.0 : 2.0;
-    double dense = again & PLAN_DENSE_FEED ? 0.0 : plan_feed_size(model, kind, kind->feed_matrix);
-    double shared = again & (PLAN_SHARED_EXPERTS | PLAN_MOE)
-                        ? 0.0
-                        : plan_feed_size(model, kind, kind->shared_matrix);
+    double dense = again & PLAN_DENSE_FEED ? 0.0 : plan_feed_size(model, kind->feed_matrix);
+    double shared =
+        again & (PLAN_SHARED_EXPERTS | PLAN_MOE) ? 0.0 : plan_feed_size(model, kind->shared_matrix);
     double routed = again & PLAN_MOE ? 0.0 : (double)kind->experts_per_token;
     double of_experts = copies - (again & PLAN_MOE_ACTIVATION ? 1.0 : 0.0);
 
     return (dense + shared) * copies +
-           routed * plan_feed_size(model, kind, kind->expert_matrix) * of_experts;
+           routed * plan_feed_size(model, kind->expert_matrix) * of_experts;
 }
 
 /* Inputs of products and norms, in 16 bits; what a mask or a statistic adds is little. Korthikanti

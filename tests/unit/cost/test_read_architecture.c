@@ -85,6 +85,35 @@ static const struct {
     {"phi-3.5-moe", 41873153344},
     {"ernie-4.5-21b", 21825437888},
     {"hunyuan-a13b", 80393183232},
+    {"granite-4.0-h-tiny", 6939037248},
+    {"granite-4.0-h-micro", 3191396096},
+    {"bamba-9b", 9780235392},
+    {"jamba-v0.1", 51570323328},
+    {"nemotron-nano-9b-v2", 8888227328},
+    {"nemotron-3-nano-30b-a3b", 31577937344},
+    {"lfm2-1.2b", 1170340608},
+    {"lfm2-8b-a1b", 8339929856},
+    {"kimi-linear-48b-a3b", 49122675072},
+    {"qwen3.5-27b", 26895998464},
+    {"qwen3.5-35b-a3b", 34660610688},
+    {"gemma-4-e2b", 4628569344},
+    {"gemma-4-26b-a4b", 25233141760},
+    {"glm-4.7-flash", 29943390976},
+    {"glm-5", 743911199232},
+    {"falcon-7b", 6921720704},
+    {"falcon-40b", 41303293952},
+    {"mpt-7b", 6649286656},
+    {"starcoderbase", 15517456384},
+    {"gpt-j-6b", 6050882784},
+    {"gpt-neo-2.7b", 2651307520},
+    {"dbrx", 131596523520},
+    {"phi-2", 2779683840},
+    {"apertus-8b", 8053338176},
+    {"dots.llm1", 142774373888},
+    {"trinity-mini", 26123974400},
+    {"solar-open-100b", 102651793408},
+    {"k-exaone-236b", 236571150336},
+    {"mimo-v2-flash", 308778768832},
 };
 
 static struct architecture read_model(const char *name)
@@ -223,6 +252,35 @@ static void bad_files_are_told_by_key(void **state)
     check_error("{\"model_type\": \"gemma3\", \"text_config\": {}}", "'hidden_size' is missing");
 }
 
+#define OF_TYPE(type, members)                                                       \
+    "{\"model_type\": \"" type "\", \"hidden_size\": 64, \"num_hidden_layers\": 2, " \
+    "\"num_attention_heads\": 4, \"intermediate_size\": 128, \"vocab_size\": 99" members "}"
+
+/* Each has layers or sizes that no formula here is of. */
+static void what_is_not_counted_of_a_known_type_is_told(void **state)
+{
+    check_error("{\"model_type\": \"rwkv\"}", "a recording by 'flopledger run' has the FLOPs");
+    check_error(OF_TYPE("nemotron_h", ""), "'hybrid_override_pattern' or 'layers_block_type'");
+    check_error(OF_TYPE("nemotron_h", ", \"hybrid_override_pattern\": \"MXM\""), "has 'X'");
+    check_error(OF_TYPE("nemotron_h", ", \"layers_block_type\": [\"mamba\", \"rwkv\"]"),
+                "has 'rwkv': this is not known");
+    check_error(OF_TYPE("granitemoehybrid", ", \"layer_types\": [\"mamba\", \"rwkv\"]"),
+                "'rwkv' for layer 1");
+    check_error(OF_TYPE("exaone_moe", ", \"mlp_layer_types\": [\"dense\"]"),
+                "'mlp_layer_types' has 1 entries for 2 layers");
+    check_error(OF_TYPE("exaone_moe", ", \"mlp_layer_types\": [\"dense\", \"odd\"]"), "has 'odd'");
+    check_error(OF_TYPE("glm_moe_dsa", ", \"index_topk_freq\": 4"), "layers share an indexer");
+    check_error(OF_TYPE("lfm2", ", \"block_ffn_dim_multiplier\": -1"), "more than 0");
+    check_error("{\"model_type\": \"mpt\", \"d_model\": 64, \"n_layers\": 2, \"n_heads\": 4, "
+                "\"vocab_size\": 99, \"attn_config\": {\"attn_type\": \"multiquery_attention\"}}",
+                "multiquery_attention");
+    check_error("{\"model_type\": \"dbrx\", \"d_model\": 64, \"n_layers\": 2, \"n_heads\": 4, "
+                "\"vocab_size\": 99}",
+                "'kv_n_heads' of 'attn_config' is missing");
+    check_error(OF_TYPE("gemma4_text", ", \"per_layer_config\": {\"1\": {\"head_dim\": 0}}"),
+                "'per_layer_config'");
+}
+
 /* What `text` has as members of a Llama. */
 static struct architecture llama_with(const char *text)
 {
@@ -358,6 +416,7 @@ int main(void)
         cmocka_unit_test(layers_slide_by_their_pattern),
         cmocka_unit_test(an_image_has_its_tokens),
         cmocka_unit_test(bad_files_are_told_by_key),
+        cmocka_unit_test(what_is_not_counted_of_a_known_type_is_told),
         cmocka_unit_test(learned_positions_are_all_there_are),
         cmocka_unit_test(rotary_positions_end_where_nothing_stretches_them),
         cmocka_unit_test(a_missing_or_odd_file_is_named),
