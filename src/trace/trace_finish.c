@@ -68,6 +68,7 @@ static void map_details(struct trace_builder *to, const struct trace_builder *fr
         detail.concrete_inputs = maps->strings[detail.concrete_inputs];
         detail.call_stack = maps->strings[detail.call_stack];
         detail.work = maps->strings[detail.work];
+        detail.phase = maps->strings[detail.phase];
         detail.kernel_name = maps->strings[detail.kernel_name];
         detail.code = maps->strings[detail.code];
         detail.settings = maps->strings[detail.settings];

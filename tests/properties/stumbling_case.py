@@ -20,13 +20,22 @@ class Case:
         found = rows(ranks[rank]["sections"]["kernels"], "by_name")
         return {row["kernel"]: (row["count"], row["total"]) for row in found}
 
+    def rows(self, path: Path, section: str, table: str) -> list[dict[str, Any]]:
+        _, ranks = report_of(self.program, path)
+        return rows(ranks[0]["sections"][section], table)
+
     def numbers(self, path: Path, section: str, rank: int = 0) -> dict[str, Any]:
         _, ranks = report_of(self.program, path)
         found = ranks[rank]["sections"][section]["numbers"]
         return {key: number["value"] for key, number in found.items()}
 
+    def export(self, path: Path, to: Path) -> Path:
+        """In Perfetto's form."""
+        run(self.program, "export", "perfetto", "--force", "-o", to, path)
+        return to
+
     def printed(self, path: Path, command: str = "inspect") -> str:
-        _, out, err = run(self.program, command, path)
+        _, out, err = run(self.program, *command.split(), path)
         return " ".join((out + err).split())
 
     def code(self, path: Path) -> int:

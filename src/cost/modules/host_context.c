@@ -108,8 +108,9 @@ struct context_search {
     struct host_contexts *contexts;
     const struct trace *trace;
     const struct module_tree *tree;
-    uint8_t *roles;         /* by name */
-    struct forward_op *ops; /* sorted by sequence number, then start */
+    uint8_t *roles;              /* by name */
+    uint32_t words[PHASE_COUNT]; /* keys of phases as the recorder tells them, in trace->strings */
+    struct forward_op *ops;      /* sorted by sequence number, then start */
     size_t op_count;
 };
 
@@ -158,6 +159,18 @@ static enum name_role role_of(const struct context_search *search, uint32_t i)
     if (event->kind != EVENT_OPERATOR && event->kind != EVENT_ANNOTATION)
         return ROLE_NONE;
     return search->roles[event->name];
+}
+
+/* PHASE_COUNT where the recorder does not tell it. */
+static uint8_t recorded_phase(const struct context_search *search, uint32_t i)
+{
+    uint32_t detail = search->trace->host[i].detail;
+    uint32_t word = detail ? search->trace->details[detail].phase : 0;
+    uint8_t phase = word ? 0 : PHASE_COUNT;
+
+    while (phase < PHASE_COUNT && search->words[phase] != word)
+        phase++;
+    return phase;
 }
 
 /* In a closure that Optimizer.step was given; zero_grad is the optimizer's wherever it is called.
@@ -210,6 +223,8 @@ static void set_phase(struct context_search *search, uint32_t i)
     }
     if (phase == PHASE_OPTIMIZER && is_in_closure(search, i))
         phase = PHASE_FORWARD;
+    if (recorded_phase(search, i) != PHASE_COUNT)
+        phase = recorded_phase(search, i);
     contexts->phases[i] = phase;
 }
 
@@ -318,13 +333,14 @@ static void set_marked_modules(struct context_search *search)
 }
 
 /* A node has the module of the op that made it, and all in it that of the node: that is how
- * gradients get a module, since no mark lies around them. */
+ * gradients get a module, since no mark lies around them. Where the recorder tells the phase, one
+ * does. */
 static void set_backward_modules(struct context_search *search)
 {
     struct host_contexts *contexts = search->contexts;
 
     for (uint32_t i = 0; i < search->trace->host_count; i++) {
-        if (contexts->phases[i] != PHASE_BACKWARD)
+        if (contexts->phases[i] != PHASE_BACKWARD || recorded_phase(search, i) != PHASE_COUNT)
             continue;
         if (contexts->backward_node[i] == i)
             contexts->modules[i] = module_of_node(search, i);
@@ -346,6 +362,13 @@ void find_host_contexts(struct host_contexts *contexts, const struct trace *trac
     contexts->backward_node = large_array_new(count * sizeof *contexts->backward_node);
     contexts->phases = large_array_new(count);
     find_roles(&search);
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        const char *key = training_phase_key((enum training_phase)i);
+
+        search.words[i] = string_pool_find(&trace->strings, key, strlen(key));
+    }
+    for (uint32_t i = 0; i < trace->detail_count; i++)
+        contexts->has_recorded_phases |= trace->details[i].phase != 0;
     find_optimizer_time(&contexts->optimizer, trace);
     set_marked_modules(&search);
     if (contexts->modules) {

@@ -39,6 +39,7 @@ struct host_contexts {
                                 host_contexts_keep_nodes on */
     uint8_t *is_node;        /* from then on: it is such a node; NULL: the tree has no module */
     struct optimizer_time optimizer; /* without closures */
+    bool has_recorded_phases;        /* the recorder tells those of operators */
 };
 
 /* Of event `i` of trace->host; NO_MODULE: outside of any. */

@@ -19,9 +19,7 @@
 
 /* ---- totals of ops --------------------------------------------------------------------------- */
 
-/* Ops by name: those that are counted, those that are not, and those that are doubtful. */
-
-/* What the lists are made of. */
+/* What lists are made of: of ops that are counted, of those that are not, and of doubtful ones. */
 struct op_survey {
     const struct trace *trace;
     const struct counted_ops *ops;
@@ -435,16 +433,17 @@ static bool is_inside_itself(const struct measurement *work, uint32_t i)
     return false;
 }
 
-/* Recomputation is a second call of the same forward; its time is kept apart. */
+/* Recomputation is a second call; its time is kept apart. What JAX marks in a backward are ops. */
 static void module_costs_add_call(struct measurement *work, uint32_t i)
 {
     struct module_cost *cost = cost_of_module(work, module_of_host(&work->costs->contexts, i));
-    bool is_copy = work->trace->tracks[work->trace->host[i].track].is_captured;
-    int64_t duration_ns = is_copy ? 0 : work->trace->host[i].duration_ns;
+    uint8_t phase = work->costs->contexts.phases[i];
+    const struct event *call = &work->trace->host[i];
+    int64_t duration_ns = work->trace->tracks[call->track].is_captured ? 0 : call->duration_ns;
 
-    if (module_of_host(&work->costs->contexts, i) == NO_MODULE || is_inside_itself(work, i))
+    if (cost == &work->costs->outside || is_inside_itself(work, i) || phase == PHASE_BACKWARD)
         return;
-    if (work->costs->contexts.phases[i] == PHASE_RECOMPUTE) {
+    if (phase == PHASE_RECOMPUTE) {
         cost->recomputed_calls++;
         cost->recompute_ns += duration_ns;
     } else {
@@ -621,28 +620,28 @@ static void sum_all(struct module_costs *costs)
                       "device times of all modules sum to that of the trace");
 }
 
-/* What sizes could not decide is in the model's count; the report says how much it is. */
-static void sum_undecided(const struct measurement *work, const bool *is_undecided)
+/* What could not be decided is in the model's count; the report says how much it is. */
+static void sum_undecided(struct module_costs *costs, const struct measurement *work,
+                          const bool *is_undecided)
 {
-    struct module_costs *costs = work->costs;
-
-    for (uint32_t i = 0; is_undecided && i < work->trace->host_count; i++) {
-        if (!is_undecided[i] || !work->is_chosen[i])
-            continue;
-        costs->undecided_calls++;
-        costs->undecided_flops =
-            plus(costs->undecided_flops, costs->counted.costs[costs->counted.cost_of[i]].flops);
+    for (uint32_t i = 0; i < work->trace->host_count; i++) {
+        if (work->is_chosen[i] &&
+            ((is_undecided && is_undecided[i]) || is_product_of_no_phase(costs, work->trace, i))) {
+            costs->undecided_calls++;
+            costs->undecided_flops =
+                plus(costs->undecided_flops, costs->counted.costs[costs->counted.cost_of[i]].flops);
+        }
     }
 }
 
-/* The order is that of what needs what: the tree, contexts in it, compiled calls that move ops
- * to modules, what counts, then phases that only counts can tell; sums last. */
+/* In the order of what needs what: the tree, contexts in it, compiled calls that move ops to
+ * modules, what counts, then phases that only counts can tell; sums last. */
 void measure_module_costs(struct module_costs *costs, const struct trace *trace,
                           const struct module_cost_options *options)
 {
     struct measurement work = {.costs = costs, .trace = trace, .options = options};
     uint32_t *parents = find_host_parents(trace);
-    size_t count = trace->host_count ? trace->host_count : 1;
+    size_t count = trace->host_count + (size_t)1;
     struct compiled_model model = {.tree = &costs->tree, .description = options->description};
     struct op_surroundings around = {0};
     bool *is_undecided;
@@ -669,7 +668,7 @@ void measure_module_costs(struct module_costs *costs, const struct trace *trace,
     module_costs_add_host_events(&work);
     spread_compiled_products(&work, &model);
     module_costs_add_device_events(&work);
-    sum_undecided(&work, is_undecided);
+    sum_undecided(costs, &work, is_undecided);
     module_costs_sum_modules(costs);
     sum_all(costs);
     list_ops(costs, &(struct op_survey){.trace = trace,

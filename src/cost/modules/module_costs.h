@@ -97,13 +97,26 @@ struct module_costs {
     bool lacks_products; /* ops that are not counted may hold some: FLOPs are at least so many */
     struct doubtful_op *doubtful;
     uint32_t doubtful_count;
-    int64_t undecided_calls; /* products of compiled backwards: gradients, or computed again */
+    /* products of compiled backwards: gradients, or computed again; of JAX those that no phase is
+     * told of */
+    int64_t undecided_calls;
     int64_t undecided_flops;
     struct compiled_calls compiled; /* what runs in compiled code, in and outside of the windows */
     bool has_shapes;                /* some op has recorded shapes */
     bool has_device;                /* the trace has device work */
     int64_t optimizer_steps;        /* Optimizer.step ranges in the windows */
 };
+
+/* A matmul whose phase the recorder does not tell, though it tells that of others. */
+static inline bool is_product_of_no_phase(const struct module_costs *costs,
+                                          const struct trace *trace, uint32_t i)
+{
+    const struct counted_ops *ops = &costs->counted;
+
+    return costs->contexts.has_recorded_phases && ops->states[i] == OP_COUNTED &&
+           ops->costs[ops->cost_of[i]].kind == COST_MATRIX &&
+           !trace->details[trace->host[i].detail].phase;
+}
 
 /* `costs` must be zeroed. Texts live as long as the trace. */
 void measure_module_costs(struct module_costs *costs, const struct trace *trace,

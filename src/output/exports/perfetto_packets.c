@@ -237,6 +237,7 @@ static void add_details(struct packet_writer *writer, const struct event_detail 
     add_integer(writer, "Src Rank", detail->source_rank, -1);
     add_integer(writer, "Dst Rank", detail->destination_rank, -1);
     add_string(writer, "flopledger work", detail->work);
+    add_string(writer, "flopledger phase", detail->phase);
     add_integer(writer, "flopledger flops", detail->flops, -1);
     add_integer(writer, "graph node id", detail->graph_node, -1);
 }

@@ -55,7 +55,8 @@ enum event_arg {
     ARG_GROUP_NAME,
     ARG_GROUP_RANKS,
     ARG_KERNEL,
-    ARG_WORK, /* written by our own export only */
+    ARG_WORK, /* this and the next are written by our own export only */
+    ARG_PHASE,
     /* of kernels that torch.compile wrote */
     ARG_LINES,
     ARG_CODE,

@@ -57,7 +57,9 @@ static unsigned long_arg_number(const struct json_slice *key)
                : KEY_IS("flopledger work") ? ARG_WORK
                                            : ARG_COUNT;
     case 16:
-        return KEY_IS("flopledger flops") ? ARG_FLOPS : ARG_COUNT;
+        return KEY_IS("flopledger flops")   ? ARG_FLOPS
+               : KEY_IS("flopledger phase") ? ARG_PHASE
+                                            : ARG_COUNT;
     case 18:
         return KEY_IS("Process Group Name") ? ARG_GROUP_NAME : ARG_COUNT;
     case 19:

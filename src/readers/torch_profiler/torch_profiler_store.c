@@ -339,6 +339,7 @@ static void store_texts(struct torch_store *store, const struct torch_event *eve
     detail->group_ranks = arg_text(store, event, ARG_GROUP_RANKS);
     detail->kernel_name = arg_text(store, event, ARG_KERNEL);
     detail->work = arg_text(store, event, ARG_WORK);
+    detail->phase = arg_text(store, event, ARG_PHASE);
     detail->code = arg_text(store, event, ARG_CODE);
     detail->settings = arg_text(store, event, ARG_SETTINGS);
     detail->lines = arg_text(store, event, ARG_LINES);

@@ -19,6 +19,7 @@ struct hlo_instruction {
     int64_t id;
     uint32_t computation;
     struct proto_bytes opcode;
+    struct proto_bytes scope; /* as in struct hlo_op */
     struct proto_bytes shape;
     struct proto_bytes window;
     struct proto_bytes convolution; /* which dimension is what */
@@ -278,6 +279,15 @@ static void add_flops(struct hlo_op *op, int64_t flops)
         op->flops = -1;
 }
 
+/* Of the largest: a fusion of several is one of these phases. */
+static void note_product(struct hlo_op *op, struct proto_bytes scope, int64_t flops)
+{
+    if (op->product_scope.at && op->product_flops >= flops)
+        return;
+    op->product_scope = scope;
+    op->product_flops = flops;
+}
+
 static void note_operands(struct hlo_op *op, const struct hlo_program *program,
                           const struct hlo_instruction *instruction)
 {
@@ -310,6 +320,8 @@ static void add_computation(struct hlo_op *op, struct hlo_program *program,
     add_flops(op, computation->total.flops);
     for (size_t i = 0; i < 2 && !op->operands[i].length; i++)
         op->operands[i] = computation->total.operands[i];
+    if (computation->total.product_scope.at)
+        note_product(op, computation->total.product_scope, computation->total.product_flops);
     op->has_products |= computation->total.has_products;
     op->has_convolutions |= computation->total.has_convolutions;
 }
@@ -338,33 +350,42 @@ static void count_instruction(struct hlo_op *op, struct hlo_program *program,
                               const struct hlo_instruction *instruction, int depth)
 {
     struct hlo_sizes summed;
+    bool is_product = true;
+    int64_t flops = 0;
 
     if (proto_text_is(instruction->opcode, "dot")) {
         summed = numbers_of(instruction->dot, 1);
-        add_flops(op, product_flops(program, instruction, &summed));
+        flops = product_flops(program, instruction, &summed);
         op->has_products = true;
     } else if (proto_text_begins(instruction->target, "__cublas$")) {
         summed = numbers_behind(instruction->settings, "\"lhs_contracting_dimensions\"");
-        add_flops(op, summed.rank ? product_flops(program, instruction, &summed) : -1);
+        flops = summed.rank ? product_flops(program, instruction, &summed) : -1;
         op->has_products = true;
     } else if (proto_text_is(instruction->opcode, "convolution") ||
                proto_text_begins(instruction->target, "__cudnn$conv")) {
-        add_flops(op, convolution_flops(program, instruction));
+        flops = convolution_flops(program, instruction);
         op->has_convolutions = true;
-    } else if (proto_text_is(instruction->opcode, "custom-call")) {
-        op->flops = -1; /* what it computes only its library knows */
-    } else if (proto_text_is(instruction->opcode, "fusion")) {
-        add_called(op, program, instruction, depth);
+    } else {
+        is_product = false;
+        if (proto_text_is(instruction->opcode, "custom-call"))
+            op->flops = -1; /* what it computes only its library knows */
+        else if (proto_text_is(instruction->opcode, "fusion"))
+            add_called(op, program, instruction, depth);
+    }
+    if (is_product) {
+        add_flops(op, flops);
+        note_product(op, instruction->scope, flops);
     }
     if ((op->has_products || op->has_convolutions) && !op->operands[0].length)
         note_operands(op, program, instruction);
 }
 
-/* What a device runs nothing for. */
+/* What a device runs nothing for, or a copy, whose op the recorder does not tell. */
 static bool is_no_work(struct proto_bytes opcode)
 {
     static const char *const words[] = {"parameter", "constant",          "tuple",
-                                        "bitcast",   "get-tuple-element", "after-all"};
+                                        "bitcast",   "get-tuple-element", "after-all",
+                                        "copy",      "copy-start",        "copy-done"};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (proto_text_is(opcode, words[i]))
@@ -418,6 +439,7 @@ static void read_instruction(struct hlo_instruction *instruction, struct hlo_op 
             instruction->id = proto_signed(&field);
         if (proto_is(&field, 7, PROTO_LENGTH))
             hlo_read_metadata(op, field.bytes);
+        instruction->scope = op->scope;
         for (size_t i = 0; field.form == PROTO_LENGTH && i < sizeof texts / sizeof *texts; i++) {
             if (texts[i].number == field.number)
                 *texts[i].bytes = field.bytes;

@@ -16,6 +16,10 @@ struct hlo_op {
     struct proto_bytes name;
     struct proto_bytes opcode; /* "all-reduce", whatever the name is */
     struct proto_bytes scope;  /* "jit(f)/Model/mlp/dot_general" */
+    /* of the largest of its products and convolutions: a fusion has that of what is fused to them
+     */
+    struct proto_bytes product_scope;
+    int64_t product_flops;     /* its own */
     struct proto_bytes source; /* the file; empty: not told */
     int64_t line;
     int64_t flops;                  /* of its products and convolutions; -1: not known */

@@ -226,19 +226,6 @@ static const struct xplane_known *stream_work(struct xplane_reading *reading,
     return work;
 }
 
-/* An op may take several kernels: launches behind one another, with none of another op between.
- * FLOPs of an op count once, however many kernels it launches. */
-static bool is_launched_again(struct xplane_reading *reading, const struct xplane_stats *stats)
-{
-    const char *name = xplane_text(stats, XSTAT_HLO_OP).at;
-    int64_t program = xplane_number(stats, XSTAT_PROGRAM);
-    bool is_again = reading->launched == name && reading->launched_program == program;
-
-    reading->launched = name;
-    reading->launched_program = program;
-    return is_again;
-}
-
 /* Since JAX 0.11 calls of the host are named by their kernels, and the kernels tell their ops. In a
  * command buffer (a CUDA graph) they tell the buffer: there the kernel's name is that of its op. A
  * kernel of a library has no op there. An op stands beside its kernel, on a track of its own. */
@@ -246,7 +233,7 @@ static int64_t add_op_of_work(struct xplane_reading *reading, const struct devic
                               const struct xplane_event *read, struct xplane_stats *stats,
                               const struct xplane_time *time)
 {
-    struct xplane_op op = {stats, NULL, *time, line->op_track, false, false};
+    struct xplane_op op = {stats, NULL, *time, line->op_track, false};
     int64_t program = xplane_number(stats, XSTAT_PROGRAM);
     const struct hlo_op *hlo;
 
@@ -257,8 +244,7 @@ static int64_t add_op_of_work(struct xplane_reading *reading, const struct devic
         if (hlo)
             stats->texts[0] = hlo->name;
     }
-    op.is_uncounted = is_launched_again(reading, stats);
-    return xplane_add_operator(reading, &op);
+    return xplane_add_kernel(reading, &op);
 }
 
 /* What was launched on this device is noted, so that of the host's calls, which are of all
@@ -333,7 +319,7 @@ static void add_core_event(struct xplane_reading *reading, const struct device_l
     enum work_place place = line->is_async ? WORK_BESIDE_CORE : WORK_ON_CORE;
     struct xplane_key key;
     struct xplane_known *work;
-    struct xplane_op op = {&stats, read->metadata, *time, line->op_track, false, false};
+    struct xplane_op op = {&stats, read->metadata, *time, line->op_track, false};
     struct found_event event = {.start_ns = time->start_ns,
                                 .duration_ns = time->duration_ns,
                                 .correlation = NO_ID,
@@ -501,7 +487,7 @@ void xplane_read_device(struct xplane_reading *reading, const struct xplane *pla
         else if (line.is_stream && reading->ops_are_of_work)
             line.op_track = host_track(reading, -1 - line.line.id,
                                        (struct proto_bytes){"XLA ops of a stream", 19});
-        reading->launched = NULL;
+        reading->launched.length = 0;
         read_device_line(reading, &line);
     }
     (void)xplane_is_whole(reading, &walk, "a plane");
@@ -555,14 +541,6 @@ static uint32_t step_name(struct xplane_reading *reading, const struct xplane_st
     return string_pool_add(&reading->builder.strings, text, (size_t)length);
 }
 
-/* Nothing that ran on the device of this rank is of the call. */
-static bool is_elsewhere(const struct xplane_reading *reading, const struct xplane_stats *stats)
-{
-    return reading->is_one_of_several &&
-           hash_map_find(&reading->launches, (uint64_t)xplane_number(stats, XSTAT_CORRELATION)) ==
-               NO_VALUE;
-}
-
 /* TensorFlow's executor calls an op "dense/MatMul:MatMul": its place, and its type, which is shown
  * for it. */
 static bool is_tensorflow_op(const struct xplane_event *read)
@@ -586,7 +564,7 @@ static void add_host_event(struct xplane_reading *reading, uint32_t track,
 {
     struct xplane_stats stats;
     struct proto_bytes name = xplane_short_name(read);
-    struct xplane_op op = {&stats, NULL, *time, track, false, false};
+    struct xplane_op op = {&stats, NULL, *time, track, false};
     struct found_event event = {.kind = EVENT_ANNOTATION,
                                 .start_ns = time->start_ns,
                                 .duration_ns = time->duration_ns,
@@ -597,14 +575,10 @@ static void add_host_event(struct xplane_reading *reading, uint32_t track,
 
     xplane_event_stats(&stats, reading, read);
     is_call = is_runtime_call(reading, &stats, name);
-    if (xplane_has(&stats, XSTAT_HLO_OP) && (is_call || !reading->has_device)) {
-        /* An op may launch several kernels, and a launch may be of another device: FLOPs count
-         * once. */
-        op.is_uncounted =
-            is_call && (is_launched_again(reading, &stats) || is_elsewhere(reading, &stats));
-        op.is_launch = is_call;
+    if (xplane_has(&stats, XSTAT_HLO_OP) && is_call)
+        xplane_add_launch(reading, &op);
+    else if (xplane_has(&stats, XSTAT_HLO_OP) && !reading->has_device)
         (void)xplane_add_operator(reading, &op);
-    }
     /* It has become an operator above; an event beside it would be the same time twice. */
     if (xplane_has(&stats, XSTAT_HLO_OP) && !is_call && !reading->has_device)
         return;
@@ -636,13 +610,14 @@ static void read_host_line(struct xplane_reading *reading, const struct xplane_l
     struct xplane_event event;
     struct xplane_time time;
 
-    reading->launched = NULL;
+    reading->launched.length = 0;
     if (reading->builder.sums_events)
         xplane_sum_events(reading, line, &walk, track, false);
     while (xplane_next_event(reading, &walk, &event)) {
         if (xplane_event_time(reading, line, &event, &time))
             add_host_event(reading, track, &event, &time);
     }
+    xplane_end_launches(reading);
     (void)xplane_is_whole(reading, &walk, "a line");
 }
 

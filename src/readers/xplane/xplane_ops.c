@@ -19,6 +19,11 @@ uint32_t xplane_string(struct xplane_reading *reading, struct proto_bytes text)
     return string_pool_add(&reading->builder.strings, text.at ? text.at : "", text.length);
 }
 
+static uint32_t known_word(struct xplane_reading *reading, const char *word)
+{
+    return word ? string_pool_add(&reading->builder.strings, word, strlen(word)) : 0;
+}
+
 /* ---- names ---------------------------------------------------------------------------------- */
 
 /* True where `id` is another program than the first of this module name: functions that were
@@ -161,6 +166,33 @@ static uint32_t module_mark(struct xplane_reading *reading, const struct xplane_
         used += part.length;
     }
     return used > 3 ? string_pool_add(&reading->builder.strings, text, used) : 0;
+}
+
+/* ---- phases --------------------------------------------------------------------------------- */
+
+static bool scope_has(struct proto_bytes scope, const char *word)
+{
+    return scope.length && memmem(scope.at, scope.length, word, strlen(word));
+}
+
+/* In which phase of training an op is. JAX tells by the path of scopes: "transpose(jvp(Model))/..."
+ * of gradients, also of custom ones, "rematted_computation" of what jax.checkpoint computes once
+ * more; TensorFlow by that of its tape. What XLA itself computes again is called "dot.3.remat".
+ * NULL: the compiler lost the path. */
+static const char *op_phase(const struct xplane_op *op, const struct hlo_op *hlo)
+{
+    struct proto_bytes scope =
+        hlo && hlo->product_scope.length ? hlo->product_scope : scope_of(op->stats);
+    struct proto_bytes name = xplane_text(op->stats, XSTAT_HLO_OP);
+
+    if (!name.length && op->metadata)
+        name = op->metadata->display_name;
+    if (scope_has(scope, "rematted_computation/") || scope_has(name, ".remat"))
+        return "recompute";
+    if (scope_has(scope, "transpose(") || proto_text_begins(scope, "gradient_tape/") ||
+        scope_has(scope, "/gradient_tape/"))
+        return "backward";
+    return scope.length ? "forward" : NULL;
 }
 
 /* ---- kinds of work -------------------------------------------------------------------------- */
@@ -404,7 +436,7 @@ static void use_program(struct event_detail *detail, struct xplane_reading *read
         (reading->has_device && !hlo->runs_are_known))
         return;
     detail->flops = hlo->flops;
-    detail->work = string_pool_add(&reading->builder.strings, work, strlen(work));
+    detail->work = known_word(reading, work);
 }
 
 /* What the profiler measured or XLA's cost analysis wrote with the event goes before what the
@@ -416,6 +448,7 @@ static uint32_t operator_detail(struct xplane_reading *reading, const struct xpl
     struct operands operands = {.count = 0};
     const char *work = work_of(op->stats);
 
+    detail.phase = known_word(reading, op_phase(op, hlo));
     detail.call_stack = call_stack(reading, op->stats, hlo);
     if (op->metadata && op->metadata->name.length)
         find_operands(&operands, op->metadata->name);
@@ -428,14 +461,24 @@ static uint32_t operator_detail(struct xplane_reading *reading, const struct xpl
     if (!work && hlo && collective_word(hlo->opcode)) /* JAX names it by what was called: psum.7 */
         work = "communication";
     if (work)
-        detail.work = string_pool_add(&reading->builder.strings, work, strlen(work));
-    if (xplane_has(op->stats, XSTAT_FLOPS) && xplane_number(op->stats, XSTAT_FLOPS) >= 0)
+        detail.work = known_word(reading, work);
+    if (!op->is_uncounted && xplane_has(op->stats, XSTAT_FLOPS) &&
+        xplane_number(op->stats, XSTAT_FLOPS) >= 0)
         detail.flops = xplane_number(op->stats, XSTAT_FLOPS);
     else if (hlo)
         use_program(&detail, reading, op, hlo);
     if (xplane_has(op->stats, XSTAT_BYTES) && xplane_number(op->stats, XSTAT_BYTES) >= 0)
         detail.bytes = xplane_number(op->stats, XSTAT_BYTES);
     return trace_builder_detail(&reading->builder, &detail);
+}
+
+/* Of the mark around an op, which is in no other phase than the op. */
+static uint32_t phase_detail(struct xplane_reading *reading, const char *phase)
+{
+    struct event_detail detail = event_detail_none();
+
+    detail.phase = known_word(reading, phase);
+    return phase ? trace_builder_detail(&reading->builder, &detail) : 0;
 }
 
 /* A table of fixed size with two places per key, the newer one first: ops come in loops, so
@@ -503,6 +546,7 @@ static void fill_op(struct xplane_reading *reading, struct xplane_known *known,
     known->module = module_mark(reading, &stats);
     known->name = hlo_name(reading, &own);
     known->detail = operator_detail(reading, &own, hlo);
+    known->module_detail = phase_detail(reading, op_phase(&own, hlo));
     known->is_known = true;
 }
 
@@ -522,6 +566,7 @@ int64_t xplane_add_operator(struct xplane_reading *reading, const struct xplane_
     if (!known->is_known)
         fill_op(reading, known, op);
     event.name = known->module;
+    event.detail = known->module_detail;
     if (event.name)
         trace_builder_add(&reading->builder, &event);
     event.kind = EVENT_OPERATOR;
@@ -530,4 +575,84 @@ int64_t xplane_add_operator(struct xplane_reading *reading, const struct xplane_
     event.external_id = ++reading->next_operator;
     trace_builder_add(&reading->builder, &event);
     return event.external_id;
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+/* An op may take several kernels: launches behind one another, with none of another op between.
+ * FLOPs of an op count once, however many kernels it launches. */
+static bool is_launched_again(struct xplane_reading *reading, const struct xplane_stats *stats)
+{
+    struct proto_bytes name = xplane_text(stats, XSTAT_HLO_OP);
+    int64_t program = xplane_number(stats, XSTAT_PROGRAM);
+    bool is_again = reading->launched.length == name.length && name.length > 0 &&
+                    memcmp(reading->launched.at, name.at, name.length) == 0 &&
+                    reading->launched_program == program;
+
+    reading->launched = name;
+    reading->launched_program = program;
+    return is_again;
+}
+
+/* Its launches behind one another are one time that it runs, and not several. */
+static bool op_runs_are_known(const struct xplane_reading *reading,
+                              const struct xplane_stats *stats)
+{
+    const struct hlo_op *hlo =
+        hlo_op_of(&reading->programs_run, xplane_number(stats, XSTAT_PROGRAM),
+                  xplane_text(stats, XSTAT_HLO_OP));
+
+    return hlo && hlo->runs_are_known;
+}
+
+int64_t xplane_add_kernel(struct xplane_reading *reading, const struct xplane_op *op)
+{
+    struct xplane_op own = *op;
+
+    own.is_uncounted = is_launched_again(reading, op->stats);
+    if (own.is_uncounted && op_runs_are_known(reading, op->stats))
+        return reading->next_operator;
+    return xplane_add_operator(reading, &own);
+}
+
+/* Nothing that ran on the device of this rank is of the call. */
+static bool is_elsewhere(const struct xplane_reading *reading, const struct xplane_stats *stats)
+{
+    return reading->is_one_of_several &&
+           hash_map_find(&reading->launches, (uint64_t)xplane_number(stats, XSTAT_CORRELATION)) ==
+               NO_VALUE;
+}
+
+void xplane_end_launches(struct xplane_reading *reading)
+{
+    struct xplane_op op = {.stats = &reading->launching.stats,
+                           .time = reading->launching.time,
+                           .track = reading->launching.track};
+
+    if (reading->launching.is_there)
+        (void)xplane_add_operator(reading, &op);
+    reading->launching.is_there = false;
+}
+
+void xplane_add_launch(struct xplane_reading *reading, const struct xplane_op *op)
+{
+    struct xplane_op own = *op;
+    bool is_known = !is_elsewhere(reading, op->stats) && op_runs_are_known(reading, op->stats);
+    bool is_again = is_launched_again(reading, op->stats);
+
+    if (is_again && is_known && reading->launching.is_there) {
+        reading->launching.time.duration_ns =
+            op->time.start_ns + op->time.duration_ns - reading->launching.time.start_ns;
+        return;
+    }
+    xplane_end_launches(reading);
+    own.is_uncounted = is_again || is_elsewhere(reading, op->stats);
+    if (is_known && !is_again) {
+        reading->launching.stats = *op->stats;
+        reading->launching.time = op->time;
+        reading->launching.track = op->track;
+        reading->launching.is_there = true;
+    } else {
+        (void)xplane_add_operator(reading, &own);
+    }
 }

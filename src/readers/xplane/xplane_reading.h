@@ -154,11 +154,17 @@ struct xplane_known {
     uint32_t name;
     uint32_t detail;
     uint32_t module; /* of an op: the mark of its module; 0: none */
-    uint8_t kind;    /* of work: enum event_kind */
+    uint32_t module_detail;
+    uint8_t kind; /* of work: enum event_kind */
     bool is_known;
 };
 
 enum { XPLANE_KNOWN_COUNT = 1 << 12 };
+
+struct xplane_time {
+    int64_t start_ns;
+    int64_t duration_ns;
+};
 
 /* An XSpace on its way into a trace. */
 struct xplane_reading {
@@ -169,11 +175,17 @@ struct xplane_reading {
     struct xplane_known *ops;   /* [XPLANE_KNOWN_COUNT], each where its key says; NULL: none yet */
     struct xplane_known *works; /* likewise */
     struct hlo_programs programs_run;
-    bool is_one_of_several;   /* other devices worked as well, launched by the same host */
-    bool ops_are_of_work;     /* the work of the device tells its op, and calls have its name */
-    struct hash_map launches; /* of both: what ran on this device, by correlation */
-    const char *launched;     /* the name of the op that the thread launched last; NULL: none */
+    bool is_one_of_several;      /* other devices worked as well, launched by the same host */
+    bool ops_are_of_work;        /* the work of the device tells its op, and calls have its name */
+    struct hash_map launches;    /* of both: what ran on this device, by correlation */
+    struct proto_bytes launched; /* the name of the op that the thread launched last; empty: none */
     int64_t launched_program;
+    struct {
+        struct xplane_stats stats;
+        struct xplane_time time; /* of its launches so far */
+        uint32_t track;
+        bool is_there;
+    } launching;                /* an op of that thread, which may launch once more */
     char version[32];           /* of JAX; empty: not told */
     int64_t profile_start_ns;   /* since 1970; 0: not told */
     int64_t origin_ns;          /* taken off the times of lines that count from 1970; 0: not yet */
@@ -208,11 +220,6 @@ struct xplane_event {
 /* All but the events; what stands before damage counts. */
 void xplane_line_read(struct xplane_reading *reading, struct xplane_line *line,
                       struct proto_bytes message);
-struct xplane_time {
-    int64_t start_ns;
-    int64_t duration_ns;
-};
-
 /* False where the message is damaged; what stands before the damage counts. */
 bool xplane_event_read(struct xplane_reading *reading, struct xplane_event *event,
                        struct proto_bytes message);
@@ -255,10 +262,18 @@ struct xplane_op {
     struct xplane_time time;
     uint32_t track;
     bool is_uncounted; /* a launch of what counts with another launch, or for another device */
-    bool is_launch;    /* a call of the same time is added beside it */
 };
 /* Adds it on a host track; returns the id that kernels name it by. */
 int64_t xplane_add_operator(struct xplane_reading *reading, const struct xplane_op *op);
+/* A kernel that tells its op: the op's id, which is that of the kernel before where both are of one
+ * time that it runs. */
+int64_t xplane_add_kernel(struct xplane_reading *reading, const struct xplane_op *op);
+/* The op that a call launches lasts from its first launch to its last one, so that all its kernels
+ * are of it: by a library an im2col and a product. A launch may be of another device: then its
+ * FLOPs are. Where it is not known which launches are of one time that it runs, each is an op. */
+void xplane_add_launch(struct xplane_reading *reading, const struct xplane_op *op);
+/* The op whose launches are still to come, where some are, has ended. */
+void xplane_end_launches(struct xplane_reading *reading);
 /* "all_reduce"; NULL: the op is no collective. */
 const char *xplane_collective_of(const struct xplane_stats *stats, struct proto_bytes name);
 

@@ -216,11 +216,19 @@ static void add_doubt(struct results *results, struct section *section,
             NULL);
 }
 
-/* They count as backward. */
+/* They count as backward, those of JAX as forward. */
 static void add_undecided(struct results *results, struct section *section,
                           const struct module_costs *costs)
 {
-    if (costs->undecided_calls > 0)
+    if (costs->undecided_calls > 0 && costs->contexts.has_recorded_phases)
+        section_add_warning(
+            results, section,
+            results_format(results,
+                           "whether %" PRId64
+                           " matmuls of %s FLOPs are of the forward or the backward is not known",
+                           costs->undecided_calls, format_count(costs->undecided_flops).text),
+            "they count as forward: the compiler kept no scope of these ops", NULL);
+    else if (costs->undecided_calls > 0)
         section_add_warning(
             results, section,
             results_format(results,

@@ -216,6 +216,7 @@ static uint32_t copied_detail(struct capture_search *search, uint32_t index)
     detail.concrete_inputs = copied_string(search, detail.concrete_inputs);
     detail.call_stack = 0; /* where it was called says nothing of what it is */
     detail.work = copied_string(search, detail.work);
+    detail.phase = copied_string(search, detail.phase);
     detail.kernel_name = copied_string(search, detail.kernel_name);
     detail.code = copied_string(search, detail.code);
     detail.settings = copied_string(search, detail.settings);

@@ -1,0 +1,196 @@
+"""What readers of XSpaces stumble on, one case each: run by stumbling_blocks.py."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from recorder_formats import report_of, rows
+from stumbling_case import Case, same
+from xplane_file import Event, Line, Plane, environment, gpu_space
+from xplane_file import processor_program, programs_plane, write_space
+
+BASE = 1_770_000_000_000_000_000
+OPS = {"ynn_fusion": 0, "psum.7": 500_000}  # of processor_program, and when they begin, in ps
+
+
+# ---- XSpaces: TPU --------------------------------------------------------------------------------
+
+
+PRODUCT = (
+    "%fusion.7 = bf16[128,64]{1,0} fusion(bf16[128,32]{1,0} %a, bf16[32,64]{1,0} %b), kind=kOutput"
+)
+
+
+def tpu(plane_id: int = 0, start: int = 0, device: int = 0) -> Plane:
+    """Three products of 1 us each in a step of 10 us."""
+    plane = Plane(f"/device:TPU:{device}", plane_id)
+    plane.stats = {"device_type_string": "TPU v5 lite"}
+    stats = {"hlo_category": "convolution fusion", "flops": 1000, "bytes_accessed": 64}
+    plane.metadata = {PRODUCT: ("fusion.7", {**stats, "program_id": 7})}
+    work = [Event(PRODUCT, at * 10**6, 10**6) for at in (1, 3, 5)]
+    plane.lines = [
+        Line("Steps", [Event("4", 0, 10 * 10**6)], 1, start),
+        Line("XLA Ops", work, 3, start),
+    ]
+    return plane
+
+
+def xplane_metadata_stats_count_each_time(case: Case) -> None:
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [tpu(), environment()])
+    same(case.numbers(path, "model_flops_utilization")["model_flops_per_step"], 3000)
+
+
+def xplane_ids_of_planes_are_any(case: Case) -> None:
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [tpu(number, 0, i) for i, number in enumerate((2, 10, 18, 26))])
+    same(len(report_of(case.program, path)[1]), 4)
+
+
+def xplane_lines_of_devices_may_begin_at_zero(case: Case) -> None:
+    host = Plane("/host:CPU")
+    host.lines = [Line("python", [Event("f", 0, 10**6)], 7, BASE)]
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [tpu(), host])
+    same(sum(ns for _, ns in case.kernels(path).values()), 3000)
+
+
+def xplane_async_ops_overlap_ops(case: Case) -> None:
+    plane = tpu()
+    copy = "%copy-start.1 = f32[64]{0} copy-start(%c)"
+    plane.metadata[copy] = ("copy-start.1", {"hlo_category": "copy-start", "program_id": 7})
+    plane.lines.append(Line("Async XLA Ops", [Event(copy, 10**6, 5 * 10**6)], 4))
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [plane])
+    same(case.kernels(path), {"fusion.7": (3, 3000)})
+    _, ranks = report_of(case.program, path)
+    same(len(rows(ranks[0]["sections"]["copies"], "by_kind")), 1)
+
+
+def xplane_copy_done_is_no_kernel(case: Case) -> None:
+    plane = tpu()
+    wait = "%copy-done.1 = f32[64]{0} copy-done(%c)"
+    plane.metadata[wait] = ("copy-done.1", {"hlo_category": "copy-done", "program_id": 7})
+    plane.lines[1].events.append(Event(wait, 6 * 10**6, 4 * 10**6))
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [plane])
+    same(case.kernels(path), {"fusion.7": (3, 3000)})
+
+
+def xplane_times_have_picoseconds(case: Case) -> None:
+    plane = tpu()
+    plane.lines[1].events = [
+        Event(PRODUCT, 10**6 + 400, 999_700),
+        Event(PRODUCT, 2 * 10**6 + 300, 600),
+    ]
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [plane])
+    same(case.kernels(path)["fusion.7"][0], 2)
+    same(case.kernels(path)["fusion.7"][1] in (1000, 1001), True)
+
+
+def xplane_work_without_a_length_is_told(case: Case) -> None:
+    plane = tpu()
+    plane.lines[1].events = [Event(PRODUCT, 10**6 + 400, 999_700), Event(PRODUCT, 2 * 10**6, 600)]
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [plane])  # the first holds the second, whose time it is
+    same(case.code(path), 4)
+    same("no work of its steps has a length" in case.printed(path, "report"), True)
+
+
+def xplane_empty_lines_and_planes(case: Case) -> None:
+    plane = tpu()
+    plane.lines.insert(0, Line("Framework Ops", [], 9))
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [Plane("/host:metadata"), plane, Plane("/device:TPU:1", 8), Plane("")])
+    same(len(report_of(case.program, path)[1]), 1)
+
+
+# ---- XSpaces: GPU and CPU ------------------------------------------------------------------------
+
+
+def xplane_gpus_have_streams_alone_and_no_name(case: Case) -> None:
+    known = gpu_space(random.Random(3), 1)
+    path = case.folder / "a.xplane.pb"
+    write_space(path, known.planes)
+    device = case.numbers(path, "model_flops_utilization")["device"]
+    same(str(device).split(":")[0], known.device)
+
+
+def xplane_an_op_is_of_a_program(case: Case) -> None:
+    plane, host = Plane("/device:GPU:0"), Plane("/host:CPU")
+    work, calls = [], []
+    for number in (1, 2):  # compiled twice
+        op = {"hlo_op": "dot.3", "program_id": number, "hlo_module": "jit_f"}
+        stats: dict[str, Any] = {"correlation_id": number, **op}
+        calls.append(Event("cuLaunchKernel", number * 10**6, 10**5, dict(stats)))
+        work.append(Event(f"k{number}", number * 10**6 + 10**5, 10**5, dict(stats)))
+    plane.lines = [Line("Stream #1(Kernel)", work, 1)]
+    host.lines = [Line("Host Threads/7", calls, 7)]
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [plane, host])
+    _, ranks = report_of(case.program, path)
+    found = {row["operator"] for row in rows(ranks[0]["sections"]["operators"], "by_name")}
+    same(found, {"jit_f::dot.3", "jit_f(2)::dot.3"})
+
+
+def xplane_buffers_hide_the_ops_of_libraries(case: Case) -> None:
+    """A kernel of cuBLAS in a command buffer has the buffer's name for its op: what would tell is said."""
+    plane, host = Plane("/device:GPU:0"), Plane("/host:CPU")
+    op = {"hlo_op": "command_buffer_1", "program_id": 1, "hlo_module": "jit_f"}
+    work = [Event("nvjet_sm90_tst_NNT", 10**6, 10**5, {"correlation_id": 7, **op})]
+    call = Event("nvjet_sm90_tst_NNT", 10**5, 10**5, {"correlation_id": 7})
+    plane.lines = [Line("Stream #1(Compute)", work, 1)]
+    host.lines = [Line("Host Threads/7", [call], 7)]
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [plane, host])
+    same("xla_gpu_enable_command_buffer" in case.printed(path, "report"), True)
+
+
+def xplane_lines_of_tensorflow_repeat_time(case: Case) -> None:
+    plane = tpu()
+    same_time = [Event("while/dot", at * 10**6, 10**6) for at in (1, 3, 5)]
+    for number, name in enumerate(("TensorFlow Ops", "TensorFlow Name Scope", "Source code")):
+        plane.lines.append(Line(name, list(same_time), 20 + number))
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [plane])
+    same(sum(ns for _, ns in case.kernels(path).values()), 3000)
+
+
+def xplane_runs_on_processors_are_read(case: Case) -> None:
+    host = Plane("/host:CPU")
+    stats = {"hlo_op": "dot.1", "hlo_module": "jit_f", "program_id": 3}
+    host.lines = [Line("tf_XLAEigen/7", [Event("dot.1", 0, 10**6, {**stats})], 7, BASE)]
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [host])
+    same(case.code(path), 0)
+    same("operators run 100.0 %" in case.printed(path, "report"), True)
+
+
+def xplane_names_on_processors_tell_no_kind(case: Case) -> None:
+    program, flops = processor_program("jit_f", 3)
+    stats = {"hlo_module": "jit_f", "program_id": 3}
+    work = [Event(op, at, 500_000, {**stats, "hlo_op": op}) for op, at in OPS.items()]
+    host = Plane("/host:CPU")
+    host.lines = [Line("tf_XLAEigen/7", work, 7, BASE)]
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [programs_plane({"jit_f(3)": program}), host])
+    _, ranks = report_of(case.program, path)
+    (window,) = rows(ranks[0]["sections"]["step_ledger"], "steps")
+    same((window["matrix"], window["exposed_communication"]), (500, 500))
+    same(case.numbers(path, "model_flops_utilization")["model_flops_per_step"], flops)
+
+
+def xplane_a_stat_may_have_no_name(case: Case) -> None:
+    plane = tpu()
+    plane.lines[1].events[0].stats[""] = 5
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [plane])
+    same(case.kernels(path), {"fusion.7": (3, 3000)})
+
+
+def xplane_the_environment_has_the_time_of_day(case: Case) -> None:
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [tpu(), environment(BASE)])
+    same("begins 2026-02-02" in case.printed(path), True)
