@@ -279,7 +279,8 @@ static void add_flops(struct hlo_op *op, int64_t flops)
         op->flops = -1;
 }
 
-/* Of the largest: a fusion of several is one of these phases. */
+/* Of the largest: a fusion of several is of one phase here, and what it computes most decides. One
+ * whose FLOPs are not known (-1) gives way to any other. */
 static void note_product(struct hlo_op *op, struct proto_bytes scope, int64_t flops)
 {
     if (op->product_scope.at && op->product_flops >= flops)

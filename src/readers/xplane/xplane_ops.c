@@ -605,6 +605,8 @@ static bool op_runs_are_known(const struct xplane_reading *reading,
     return hlo && hlo->runs_are_known;
 }
 
+/* The op of the kernel before stands already: this one's time is added to it by its id, and an op
+ * of its own would be one without FLOPs. */
 int64_t xplane_add_kernel(struct xplane_reading *reading, const struct xplane_op *op)
 {
     struct xplane_op own = *op;
@@ -623,6 +625,7 @@ static bool is_elsewhere(const struct xplane_reading *reading, const struct xpla
                NO_VALUE;
 }
 
+/* Kept back until then, as events that were added have their length. */
 void xplane_end_launches(struct xplane_reading *reading)
 {
     struct xplane_op op = {.stats = &reading->launching.stats,
@@ -634,6 +637,8 @@ void xplane_end_launches(struct xplane_reading *reading)
     reading->launching.is_there = false;
 }
 
+/* What is not known is never joined: two times that an op runs would be one, with the FLOPs of one.
+ * Launches for another device do not lengthen it, as nothing of them ran on this one. */
 void xplane_add_launch(struct xplane_reading *reading, const struct xplane_op *op)
 {
     struct xplane_op own = *op;
