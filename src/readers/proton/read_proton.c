@@ -8,6 +8,7 @@
 #include "base/json/json_window.h"
 #include "trace/trace_builder.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,7 +155,7 @@ static void describe_proton_device(struct proton_reading *reading, const char *k
         if (slice_is(&key, "arch") && value.is_string)
             device->architecture = pooled_text(reading, &value);
         else if (slice_is(&key, "num_sms"))
-            device->multiprocessors = (int32_t)proton_number(reading, &value);
+            device->multiprocessors = (int32_t)fmin(proton_number(reading, &value), INT32_MAX);
         else if (slice_is(&key, "memory_clock_rate"))
             clock = proton_number(reading, &value);
         else if (slice_is(&key, "bus_width"))

@@ -1,11 +1,14 @@
 /* read_proton: which bytes look like a profile of Proton. */
+#include "base/core/attributes.h"
 #include "readers/proton/read_proton.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -44,9 +47,30 @@ static void deep_trees_are_told_by_their_children(void **state)
     assert_false(looks_like_proton("[{\"children\": [", 15)); /* so little tells nothing */
 }
 
+/* What no int can hold is as much as one can: a cast of it would be whatever the machine does. */
+static void units_beyond_an_int_are_bounded(void **state)
+{
+    static const char text[] = "[{\"frame\": {\"name\": \"k\"}, \"metrics\": {\"time (ns)\": 5}}, "
+                               "{\"CUDA\": {\"0\": {\"num_sms\": 1000000000000000000}}}]";
+    char path[] = "/tmp/test_read_proton_XXXXXX";
+    const int descriptor = mkstemp(path);
+    SCOPED(call_sums) sums = {0};
+    struct error error = {0};
+
+    (void)state;
+    assert_true(descriptor >= 0);
+    assert_int_equal(write(descriptor, text, sizeof text - 1), sizeof text - 1);
+    close(descriptor);
+    assert_true(read_proton(&sums, path, 16, &error));
+    unlink(path);
+    assert_int_equal(sums.device_count, 1);
+    assert_int_equal(sums.devices[0].multiprocessors, INT32_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(profiles_are_told_by_their_keys),
+                                       cmocka_unit_test(units_beyond_an_int_are_bounded),
                                        cmocka_unit_test(deep_trees_are_told_by_their_children)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
