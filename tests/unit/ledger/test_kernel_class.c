@@ -41,6 +41,9 @@ static void kernels_are_told_by_their_names(void **state)
         {"batched_matrix_multiplication_matrix_core_128x128x16", KERNEL_MATMUL},
         {"void matrixMulCUDA<32>(float*, float*, float*, int, int)", KERNEL_MATMUL},
         {"matrix_of_weights", KERNEL_COMPUTE_OTHER},
+        {"aclnnGroupedMatmulV5_GroupedMatmul_GroupedMatmul", KERNEL_MATMUL},
+        {"WeightQuantBatchMatmulV2", KERNEL_MATMUL},
+        {"PagedAttentionOperation", KERNEL_ATTENTION},
         {"a_kernel_nobody_knows", KERNEL_COMPUTE_OTHER},
     };
 
