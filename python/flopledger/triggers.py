@@ -27,12 +27,13 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def memory_in_use() -> int:
-    """Of the device's allocator where one is in use, else of the process."""
+    """Of the device's allocator where one is in use, else the process's own: pages of files come and go as the kernel likes."""
     cuda = cuda_in_use()
     if cuda is not None:
         return int(cuda.memory_allocated())
     with open("/proc/self/statm", "rb") as file:
-        return int(file.read().split()[1]) * PAGE_BYTES
+        _, resident, of_files = file.read().split()[:3]
+    return (int(resident) - int(of_files)) * PAGE_BYTES
 
 
 def milliseconds(time_ns: float) -> str:
@@ -59,8 +60,8 @@ class Triggers:
         self.rates: deque[float] = deque(maxlen=HISTORY)
         self.last: RecordedStep | None = None
         self.memory = 0
-        self.growth = 0  # steps in a row in which it grew
-        self.memory_before = 0  # before the first of those
+        self.growth = 0  # plain steps in a row in which it grew
+        self.grown = 0  # bytes in those
 
     def begin(self, path: str | None, rank: int, world_size: int) -> None:
         """`path`: of this rank's step record."""
@@ -131,18 +132,18 @@ class Triggers:
 
     def memory_growth(self, rule: Rule, step: RecordedStep) -> str:
         before, self.memory = self.memory, memory_in_use()
-        if not before or self.memory <= before or not step.is_plain:
+        if not step.is_plain:  # what grew may be ours
+            return ""
+        if not before or self.memory <= before:
             self.growth = 0
             return ""
-        if self.growth == 0:
-            self.memory_before = before
+        self.grown = self.memory - before + (self.grown if self.growth else 0)
         self.growth += 1
         if self.growth <= rule.number:
             return ""
-        grown = (self.memory - self.memory_before) / (1 << 20)
-        steps = self.growth
+        steps, grown = self.growth, self.grown / (1 << 20)
         self.growth = 0
-        return f"memory has grown in each of the last {steps} steps, by {grown:.4g} MiB, until step {step.number}"
+        return f"memory has grown in each of the last {steps} steps without recording, by {grown:.4g} MiB, until step {step.number}"
 
     def rank_lag(self, rule: Rule, step: RecordedStep) -> str:
         """Of the step before: other ranks have ended it by now, or they lag themselves."""

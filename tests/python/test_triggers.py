@@ -70,28 +70,29 @@ class TriggersTest(unittest.TestCase):
         return [step["step"] for step in window["steps"]]
 
     def test_slow_steps_and_growing_memory_are_recorded_up_to_a_limit(self) -> None:
-        rules = "step_time>4*median, memory_growth>15steps"
+        # Far above what other programs cost a step of some 12 ms, and below the sleep of the slow ones.
+        rules = "step_time>20*median, memory_growth>15steps"
         said = self.record(
             ["--on", rules, "--on-windows", "2"],
             [],
-            STEPS=150,
-            SLOW="40,120,130",
-            LEAKS=some_steps(60, 100),
+            STEPS=170,
+            SLOW="40,150,160",
+            LEAKS=some_steps(60, 140),
         )
         slow, leak = self.windows()
-        self.assertEqual(slow["trigger"]["rule"], "step_time>4*median")
+        self.assertEqual(slow["trigger"]["rule"], "step_time>20*median")
         self.assertEqual(slow["trigger"]["step"], 40)
         self.assertRegex(slow["trigger"]["why"], r"step 40 took \d+(\.\d)? ms, .* times the median")
         self.assertEqual(self.steps(slow), [42, 43, 44, 45, 46])
-        self.assertRegex(leak["trigger"]["why"], "grown in each of the last 16 steps, by [23]")
-        # The leak lasts from step 60 to 99; memory that the kernel takes back begins the count anew.
-        self.assertIn(leak["trigger"]["step"], range(75, 100))
+        self.assertRegex(leak["trigger"]["why"], r"grown in each of the last 16 steps without recording, by [23]\d\.")
+        # The leak lasts from step 60 to 140; memory that is given back begins the count anew.
+        self.assertIn(leak["trigger"]["step"], range(75, 141))
         self.assertEqual(self.steps(leak)[0], leak["trigger"]["step"] + 2)
         self.assertIn("Recorded because memory has grown", said)  # the report is of the last window
 
     def test_a_rank_that_lags_has_all_ranks_record_the_same_steps(self) -> None:
         self.record(
-            ["--on", "rank_lag>10*median", "--no-report"],
+            ["--on", "rank_lag>20*median", "--no-report"],
             ["sh", "-c", BOTH, "sh"],
             STEPS=140,
             SLOW="40",
@@ -105,20 +106,20 @@ class TriggersTest(unittest.TestCase):
         self.assertEqual(one[0]["trigger"], other[0]["trigger"])
         self.assertEqual(one[0]["trigger"]["rank"], 1)
         self.assertRegex(
-            one[0]["trigger"]["why"], r"rank 1 was [23]\d\d(\.\d)? ms behind .* step 40"
+            one[0]["trigger"]["why"], r"rank 1 was [4-9]\d\d(\.\d)? ms behind .* step 40"
         )
         self.assertEqual(self.steps(one[0]), self.steps(other[0]))
 
     @unittest.skipUnless(LONG, "takes a while: --long")
     def test_mfu_that_falls_is_recorded(self) -> None:
-        self.record(["--on", "mfu<0.3*median", "--no-report"], [], STEPS=80, SLOW="50")
+        self.record(["--on", "mfu<0.06*median", "--no-report"], [], STEPS=80, SLOW="50")
         (window,) = self.windows()
         self.assertRegex(window["trigger"]["why"], "MFU of step 50 was 0.0")
 
     @unittest.skipUnless(LONG, "takes a while: --long")
     def test_bytes_are_a_limit_and_plain_runs_trigger_nothing(self) -> None:
         said = self.record(
-            ["--on", "step_time>4*median", "--on-bytes", "20K"], [], STEPS=120, SLOW="40,80"
+            ["--on", "step_time>20*median", "--on-bytes", "20K"], [], STEPS=120, SLOW="40,80"
         )
         self.assertEqual(len(self.windows()), 1)
         self.assertIn("--on-bytes", said)

@@ -20,7 +20,7 @@ leaks = {int(step) for step in os.environ.get("LEAKS", "").split(",") if step}
 kept = []
 for step in range(1, int(os.environ["STEPS"]) + 1):
     if step in slow and rank == int(os.environ.get("SLOW_RANK", "0")):
-        time.sleep(0.3)
+        time.sleep(0.6)
     x = torch.randn(32, 64)
     loss = (model(x) - x).square().mean()
     optimizer.zero_grad()
