@@ -23,8 +23,8 @@ PLANTED = {"starved": "data_loading"}
 SLOWNESS = {"starved": 0.2}  # of the simulated device
 FLOPS_KNOWN = ("eager", "autocast", "checkpoint", "starved")  # by the names of operators alone
 # The host marks steps, and the device ends them: the lead of the first differs from that of the last. Of a stand-in the clock is
-# the host's, and another program may run just between the recorder's mark and this one's.
-WITHIN, WITHIN_ON_HOST = 0.05, 0.15
+# the host's, and other programs may run just between the recorder's mark and this one's, for long where the machine is busy.
+WITHIN, WITHIN_ON_HOST = 0.05, 0.6
 
 
 def check_ledger(found: Findings, case: str, sections: dict[str, Any], trace: Any) -> None:
