@@ -112,7 +112,7 @@ GROUPS = [
         "gpu-stand-ins",
         "what is proven on a GPU, with stand-ins for it",
         "tests/gpu/test_proof.py",
-        "tests/gpu/run_proof.py --stand-in",
+        "tests/gpu/run_proof.py --stand-in [--long]",
         "tests/python/test_graph_captures.py",
     ),
     program("tutorials", "the tutorials, walked", "tests/python/test_tutorials.py"),

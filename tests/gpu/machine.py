@@ -38,6 +38,7 @@ class Setting:
     folder: Path  # of what is recorded
     is_real: bool  # on a GPU; else on stand-ins
     machine: dict[str, Any]
+    is_long: bool = False  # all ways to train on stand-ins, too
 
     @property
     def device(self) -> str:

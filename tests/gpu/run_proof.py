@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves on a GPU what the rest of the tests can only show with recorded files: run_proof.py PROGRAM [--stand-in] [--parts abcde]
+"""Proves on a GPU what the rest of the tests can only show with recorded files: run_proof.py PROGRAM [--stand-in [--long]] [--parts abcde]
 
 On a machine with a GPU and a torch that reaches it this records, checks, and writes build/gpu/proof.json, of which
 tests/gpu/gpu_page.py makes the tables of docs/gpu.md. Without one it says in a line what is lacking. --stand-in runs the same
@@ -38,7 +38,7 @@ def find_setting(arguments: argparse.Namespace, folder: Path) -> Setting | None:
         if python is None:
             print("skipped: needs torch: ./dev test installs it")
             return None
-        return Setting(program, python, folder, False, {})
+        return Setting(program, python, folder, False, {}, arguments.long)
     python, machine, lacks = find_gpu()
     if lacks:
         print(f"skipped: {lacks}")
@@ -85,6 +85,9 @@ def main() -> None:
     )
     parser.add_argument(
         "--stand-in", action="store_true", help="no GPU: the same checks on stand-ins"
+    )
+    parser.add_argument(
+        "--long", action="store_true", help="on stand-ins, too, all ways to train"
     )
     parser.add_argument("--parts", default="".join(PARTS), help="only these (default: all)")
     parser.add_argument("--output", type=Path, default=RESULTS, help="where results are written")
