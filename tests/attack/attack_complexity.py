@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -24,6 +25,11 @@ TIMES = 4
 COUNTED = re.compile(rb"I\s+refs:\s+([\d,]+)")
 VALGRIND = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
 TOO_LONG_S = 300
+
+
+def bare_program(book: Book) -> Path:
+    """A copy without symbols, which valgrind would read for longer than the program runs."""
+    return book.folder / "bare"
 
 
 @dataclass
@@ -44,7 +50,7 @@ class Run:
             paths = shape.make(self.n, inside)
             given = {"PAGE": str(Path(folder) / "out"), "AGAIN": str(paths[0])}
             words = [given.get(word, word) for word in shape.commands[self.number]]
-            command = [*VALGRIND, kind.book.program, *words, *paths]
+            command = [*VALGRIND, bare_program(kind.book), *words, *paths]
             outcome = run_once(command, TOO_LONG_S)
         kind.note(outcome, f"{self.name}, n = {self.n}: {' '.join(words)}")
         self.has_answer = outcome.status in (0, 5)
@@ -95,6 +101,7 @@ def attack(book: Book) -> None:
     if not shutil.which("valgrind"):
         book.skip("complexity", "no valgrind")
         return
+    subprocess.run(["strip", "-o", bare_program(book), book.program], check=True)
     with book.kind("each list four times as long: over 5 times the instructions") as kind:
         try_all(kind, book.only or list(long_lists.SHAPES))
 
