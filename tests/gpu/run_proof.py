@@ -86,9 +86,7 @@ def main() -> None:
     parser.add_argument(
         "--stand-in", action="store_true", help="no GPU: the same checks on stand-ins"
     )
-    parser.add_argument(
-        "--long", action="store_true", help="on stand-ins, too, all ways to train"
-    )
+    parser.add_argument("--long", action="store_true", help="on stand-ins, too, all ways to train")
     parser.add_argument("--parts", default="".join(PARTS), help="only these (default: all)")
     parser.add_argument("--output", type=Path, default=RESULTS, help="where results are written")
     arguments = parser.parse_args()

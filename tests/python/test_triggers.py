@@ -84,7 +84,10 @@ class TriggersTest(unittest.TestCase):
         self.assertEqual(slow["trigger"]["step"], 40)
         self.assertRegex(slow["trigger"]["why"], r"step 40 took \d+(\.\d)? ms, .* times the median")
         self.assertEqual(self.steps(slow), [42, 43, 44, 45, 46])
-        self.assertRegex(leak["trigger"]["why"], r"grown in each of the last 16 steps without recording, by [23]\d\.")
+        self.assertRegex(
+            leak["trigger"]["why"],
+            r"grown in each of the last 16 steps without recording, by [23]\d\.",
+        )
         # The leak lasts from step 60 to 140; memory that is given back begins the count anew.
         self.assertIn(leak["trigger"]["step"], range(75, 141))
         self.assertEqual(self.steps(leak)[0], leak["trigger"]["step"] + 2)
