@@ -130,7 +130,7 @@ class Ledger(Quiet):
         for is_real, factor, wrong in (
             (False, 1.0, []),
             (True, 1.0, []),
-            (False, 1.25, ["step time"]),
+            (False, 4.0, ["step time"]),
             (True, 1.25, ["step time", "MFU, of 67 TFLOP/s"]),
         ):
             self.found = Findings()
