@@ -70,15 +70,13 @@ struct linked_operator {
 /* ---- columns -------------------------------------------------------------------------------- */
 
 /* False for NULL. Some writers declare columns of times as text. */
-static bool ascend_take(const struct sqlite_rows *rows, int column, int64_t if_none,
-                        int64_t *number)
+static bool ascend_take_other(const struct sqlite_rows *rows, int column, int64_t if_none,
+                              int64_t *number)
 {
     const char *text;
     char *end;
 
     *number = if_none;
-    if (sqlite_is_integer(rows, column, number))
-        return true;
     if (!sqlite_is_text(rows, column)) {
         *number = sqlite_integer(rows, column, if_none);
         return !sqlite_is_null(rows, column);
@@ -88,6 +86,13 @@ static bool ascend_take(const struct sqlite_rows *rows, int column, int64_t if_n
     if (!text || end == text || *end)
         *number = if_none;
     return true;
+}
+
+static inline bool ascend_take(const struct sqlite_rows *rows, int column, int64_t if_none,
+                               int64_t *number)
+{
+    return sqlite_is_integer(rows, column, number) ||
+           ascend_take_other(rows, column, if_none, number);
 }
 
 static int64_t ascend_number(const struct sqlite_rows *rows, int column, int64_t if_none)

@@ -116,10 +116,9 @@ static void add_parts_of(struct rocpd_parts *parts, struct sqlite_input *databas
 static void for_each_suffix(struct rocpd_parts *parts, struct sqlite_input *database,
                             const char *name, bool as_a_whole)
 {
-    sqlite3_stmt *list = sqlite_list_tables(database);
     const char *table;
 
-    while ((table = sqlite_next_table(&list))) {
+    for (uint32_t i = 0; (table = sqlite_table_name(database, i)); i++) {
         struct rocpd_part whole = {.process = -1};
 
         if (!has_prefix(table, name) || strlen(table) >= SQLITE_INPUT_NAME_MAX ||

@@ -3,7 +3,9 @@
 
 #include "base/core/array.h"
 #include "base/core/out_of_memory.h"
+#include "readers/sqlite/sqlite_pages.h"
 
+#include <endian.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -72,6 +74,12 @@ static void keep_value(struct sqlite_batch *batch, struct sqlite_cell *cell, sql
     }
 }
 
+static bool batch_is_full(const struct sqlite_batch *batch)
+{
+    return batch->cell_count + batch->column_count > BATCH_CELLS ||
+           batch->text_bytes > BATCH_TEXT_BYTES;
+}
+
 /* flopledger_row(a, b, ...): NULL, which is false, until the batch is full. A database cannot call
  * it: what is part of a schema may call none that is SQLITE_DIRECTONLY. */
 static void keep_row(sqlite3_context *context, int count, sqlite3_value **values)
@@ -84,8 +92,7 @@ static void keep_row(sqlite3_context *context, int count, sqlite3_value **values
     ARRAY_RESERVE(batch->cells, batch->cell_room, batch->cell_count + batch->column_count);
     for (int i = 0; i < count; i++)
         keep_value(batch, &batch->cells[batch->cell_count++], values[i]);
-    if (batch->cell_count + batch->column_count > BATCH_CELLS ||
-        batch->text_bytes > BATCH_TEXT_BYTES)
+    if (batch_is_full(batch))
         sqlite3_result_int(context, 1);
 }
 
@@ -118,6 +125,102 @@ void sqlite_append_rows_end(sqlite3_str *text, const char *condition)
     sqlite3_str_appendall(text, condition ? ") END" : ")");
 }
 
+/* ---- from the pages of a table ----------------------------------------------------------------
+ */
+
+/* How many bytes a value of this type takes: integers of up to eight, real numbers, 0 and 1, and
+ * from 12 on bytes and texts of any length. Sums of what no row has do not overflow. */
+static uint64_t record_bytes(uint64_t type)
+{
+    static const uint8_t bytes[12] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
+
+    return type < 12 ? bytes[type] : type < UINT32_MAX ? (type - 12) / 2 : UINT32_MAX;
+}
+
+/* Of one to eight bytes, the highest first, with a sign. */
+static int64_t record_integer(const unsigned char *at, unsigned bytes)
+{
+    uint64_t value;
+
+    memcpy(&value, at, sizeof value); /* what is behind it is there, too: SQLITE_PAGES_SLACK */
+    return (int64_t)be64toh(value) >> (64 - 8 * bytes);
+}
+
+/* As SQLite hands on what is no number: NULL. */
+static void record_keep_real(struct sqlite_cell *cell, int64_t bits)
+{
+    memcpy(&cell->is.real, &bits, sizeof bits);
+    cell->type = isnan(cell->is.real) ? SQLITE_CELL_NULL : SQLITE_CELL_REAL;
+}
+
+static void record_keep(struct sqlite_batch *batch, struct sqlite_cell *cell, uint64_t type,
+                        const unsigned char *at)
+{
+    const unsigned bytes = (unsigned)record_bytes(type);
+
+    if (type - 1 < 6) {
+        cell->type = SQLITE_CELL_INTEGER;
+        cell->is.integer = record_integer(at, bytes);
+    } else if (type == 7) {
+        record_keep_real(cell, record_integer(at, bytes));
+    } else if (type == 8 || type == 9) {
+        cell->type = SQLITE_CELL_INTEGER;
+        cell->is.integer = type == 9;
+    } else if (type >= 12) {
+        cell->type = type % 2 ? SQLITE_CELL_TEXT : SQLITE_CELL_BYTES;
+        keep_bytes(batch, cell, at, bytes);
+    }
+}
+
+/* What SQLite makes of a value by its column. */
+static void record_adapt(struct sqlite_cell *cell, const struct sqlite_wanted *wanted,
+                         int64_t number)
+{
+    if (wanted->is_key && cell->type == SQLITE_CELL_NULL) {
+        cell->type = SQLITE_CELL_INTEGER;
+        cell->is.integer = number;
+    } else if (wanted->is_real && cell->type == SQLITE_CELL_INTEGER) {
+        cell->type = SQLITE_CELL_REAL;
+        cell->is.real = (double)cell->is.integer;
+    }
+}
+
+/* A row is the types of its values, then the values; columns that were added to the table behind
+ * it are not in it. False where its sizes are none. */
+static bool keep_record(struct sqlite_batch *batch, const struct sqlite_pages *pages)
+{
+    const struct sqlite_wanted *const limit = pages->wanted + pages->wanted_count;
+    const unsigned char *const row = pages->row, *types_end, *at;
+    struct sqlite_cell *const cells = batch->cells + batch->cell_count;
+    const uint64_t row_bytes = pages->row_bytes;
+    uint64_t type = 0, bytes, place;
+    uint32_t column = 0;
+
+    at = sqlite_varint(row, &place);
+    if (place == 0 || place > row_bytes)
+        return false;
+    for (struct sqlite_cell *cell = cells; cell < cells + batch->column_count; cell++)
+        cell->type = SQLITE_CELL_NULL;
+    types_end = row + place;
+    bytes = 0;
+    for (const struct sqlite_wanted *wanted = pages->wanted; wanted < limit; wanted++) {
+        for (; column <= wanted->column && at < types_end; column++) {
+            place += bytes;
+            at = sqlite_varint(at, &type);
+            bytes = record_bytes(type);
+        }
+        if (column <= wanted->column)
+            break;
+        if (place + bytes > row_bytes)
+            return false;
+        record_keep(batch, &cells[wanted->cell], type, row + place);
+        if (wanted->is_adapted)
+            record_adapt(&cells[wanted->cell], wanted, pages->number);
+    }
+    batch->cell_count += batch->column_count;
+    return at <= types_end;
+}
+
 /* Cells are not zeroed: only those that a row was put into are looked at. */
 static struct sqlite_batch *sqlite_batch_new(size_t column_count)
 {
@@ -129,26 +232,51 @@ static struct sqlite_batch *sqlite_batch_new(size_t column_count)
     return batch;
 }
 
+/* Damage is told in the words that SQLite has for it. */
+static void rows_fill_from_pages(struct sqlite_rows *rows)
+{
+    struct sqlite_batch *batch = rows->batch;
+    bool is_damaged = false;
+
+    while (!rows->is_at_end && (batch->cell_count == 0 || !batch_is_full(batch))) {
+        ARRAY_RESERVE(batch->cells, batch->cell_room, batch->cell_count + batch->column_count);
+        rows->is_at_end = !sqlite_pages_next(rows->pages, &is_damaged) ||
+                          (is_damaged = !keep_record(batch, rows->pages));
+    }
+    if (is_damaged && !rows->input->damage[0])
+        (void)snprintf(rows->input->damage, sizeof rows->input->damage, "%s: %s", rows->table,
+                       sqlite3_errstr(SQLITE_CORRUPT));
+}
+
 /* A full batch may come with more rows of SQLite than one, where a row is joined to several. What
  * went wrong is told at once, for SQLite's words are of its last call. */
-bool sqlite_rows_fill(struct sqlite_rows *rows)
+static void rows_fill_from_query(struct sqlite_rows *rows)
 {
-    struct sqlite_batch *batch;
     int result = SQLITE_ROW;
 
-    if (rows->is_at_end || !rows->statement)
-        return false;
-    if (!rows->batch)
-        rows->batch = sqlite_batch_new(rows->column_count);
-    batch = rows->batch;
-    batch->cell_count = batch->text_bytes = 0;
-    rows->input->batch = batch;
-    while (batch->cell_count == 0 && result == SQLITE_ROW)
+    rows->input->batch = rows->batch;
+    while (rows->batch->cell_count == 0 && result == SQLITE_ROW)
         result = sqlite3_step(rows->statement);
     rows->input->batch = NULL;
     rows->is_at_end = result != SQLITE_ROW;
     if (rows->is_at_end && result != SQLITE_DONE)
         sqlite_input_note_damage(rows->input, rows->table);
+}
+
+bool sqlite_rows_fill(struct sqlite_rows *rows)
+{
+    struct sqlite_batch *batch;
+
+    if (rows->is_at_end || (!rows->statement && !rows->pages))
+        return false;
+    if (!rows->batch)
+        rows->batch = sqlite_batch_new(rows->column_count);
+    batch = rows->batch;
+    batch->cell_count = batch->text_bytes = 0;
+    if (rows->pages)
+        rows_fill_from_pages(rows);
+    else
+        rows_fill_from_query(rows);
     if (batch->cell_count == 0)
         return false;
     rows->row = batch->cells;
@@ -269,6 +397,7 @@ void sqlite_rows_clear(struct sqlite_rows *rows)
     if (!rows)
         return;
     sqlite3_finalize(rows->statement);
+    sqlite_pages_clear(rows->pages);
     if (rows->batch) {
         free(rows->batch->cells);
         free(rows->batch->texts);

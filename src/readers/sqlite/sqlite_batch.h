@@ -1,7 +1,8 @@
-/* The rows of a recorder's table, one after the other.
+/* The rows of a recorder's table, one after the other, taken from its pages where all of one table
+ * are wanted (sqlite_pages.h), else of a query.
  *
- * SQLite hands each row to a function of ours, which stands in the condition of the query and keeps
- * the row's values in a batch: it is false until the batch is full. A step of SQLite, and a
+ * There SQLite hands each row to a function of ours, which stands in the condition of the query and
+ * keeps the row's values in a batch: it is false until the batch is full. A step of SQLite, and a
  * question to it for each value, would take half as much again as SQLite itself takes for the row.
  */
 #ifndef FLOPLEDGER_READERS_SQLITE_SQLITE_BATCH_H
@@ -14,6 +15,7 @@
 #include <stdint.h>
 
 struct sqlite3_str;
+struct sqlite_pages;
 
 enum sqlite_cell_type {
     SQLITE_CELL_NULL,
@@ -38,7 +40,8 @@ struct sqlite_cell {
 struct sqlite_rows {
     struct sqlite_input *input; /* not owned */
     struct sqlite3_stmt *statement;
-    const char *table; /* as asked for; not owned */
+    struct sqlite_pages *pages; /* of which rows are taken; NULL: of the statement */
+    const char *table;          /* as asked for; not owned */
     size_t column_count;
     uint32_t has;                  /* bit i: the table has column i */
     const struct sqlite_cell *row; /* the present one; private, as what follows */

@@ -253,7 +253,7 @@ static int authorize(void *unused, int action, const char *first, const char *se
 {
     static const char *const functions[] = {"flopledger_row", "count", "min", "max", NULL};
     static const char *const lists_of_tables[] = {"sqlite_master", "sqlite_temp_master", NULL};
-    static const char *const pragmas[] = {"table_info", NULL};
+    static const char *const pragmas[] = {"table_info", "table_xinfo", NULL};
 
     (void)unused;
     (void)schema;
@@ -398,6 +398,8 @@ void sqlite_input_clear(struct sqlite_input *input)
     if (!input)
         return;
     sqlite3_close(input->connection);
+    string_pool_clear(&input->tables);
+    string_pool_clear(&input->views);
     string_pool_clear(&input->opened);
     string_pool_clear(&input->columns);
     *input = (struct sqlite_input){0};

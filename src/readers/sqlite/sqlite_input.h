@@ -32,6 +32,9 @@ struct sqlite_input {
     int64_t missing_bytes;      /* by which the file is shorter than its header says; 0: complete */
     int64_t surplus_bytes;      /* by which it is longer */
     char damage[256];           /* the first thing that could not be read; empty: none */
+    struct string_pool tables;  /* with rows of their own; private, as this: */
+    struct string_pool views;   /* and virtual tables, which are not read */
+    bool has_tables;            /* these two are filled */
     struct string_pool opened;  /* tables whose rows were asked for */
     struct string_pool columns; /* of tables that were asked for; private */
     struct sqlite_work work;    /* done by SQLite; private */
@@ -49,10 +52,8 @@ struct sqlite_input {
 MUST_USE bool sqlite_input_open(struct sqlite_input *input, const char *path, struct error *error);
 void sqlite_input_clear(struct sqlite_input *input);
 
-/* The names of the tables that have rows of their own, in their order, one with each call of
- * sqlite_next_table; at the end it gives NULL, and has freed the list. */
-struct sqlite3_stmt *sqlite_list_tables(struct sqlite_input *input);
-const char *sqlite_next_table(struct sqlite3_stmt **list);
+/* The tables that have rows of their own, in the order of their names; NULL behind the last. */
+const char *sqlite_table_name(struct sqlite_input *input, uint32_t index);
 
 /* The names of the first tables, for a message. */
 void sqlite_name_tables(struct sqlite_input *input, char *to, size_t size);

@@ -3,6 +3,7 @@
 
 #include "base/core/invariant.h"
 #include "base/text/prefix.h"
+#include "readers/sqlite/sqlite_pages.h"
 #include "trace/trace_builder.h"
 
 #include <ctype.h>
@@ -12,19 +13,6 @@
 #include <string.h>
 
 /* ---- tables and columns --------------------------------------------------------------------- */
-
-static bool query_has_row(struct sqlite_input *input, const char *query, const char *name)
-{
-    sqlite3_stmt *statement = NULL;
-    bool has_row = false;
-
-    if (sqlite3_prepare_v2(input->connection, query, -1, &statement, NULL) == SQLITE_OK) {
-        sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-        has_row = sqlite3_step(statement) == SQLITE_ROW;
-    }
-    sqlite3_finalize(statement);
-    return has_row;
-}
 
 /* N of "NAME_VN"; 0: `table` is no form of `name`. Newer exports may have a table in several
  * forms; each is whole. */
@@ -42,27 +30,39 @@ static long form_of(const char *table, const char *name)
     return *end ? 0 : number;
 }
 
-struct sqlite3_stmt *sqlite_list_tables(struct sqlite_input *input)
+/* Once for a file: readers ask for some fifty tables, of which most are not there. */
+static void list_tables(struct sqlite_input *input)
 {
+    static const char query[] = "SELECT name, type = 'table' AND rootpage > 0 FROM sqlite_master "
+                                "WHERE type = 'table' OR type = 'view' ORDER BY name";
     sqlite3_stmt *list = NULL;
 
-    (void)sqlite3_prepare_v2(input->connection,
-                             "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 "
-                             "ORDER BY name",
-                             -1, &list, NULL);
-    return list;
+    if (input->has_tables)
+        return;
+    input->has_tables = true;
+    (void)sqlite3_prepare_v2(input->connection, query, -1, &list, NULL);
+    while (list && sqlite3_step(list) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(list, 0);
+
+        if (name)
+            string_pool_add(sqlite3_column_int(list, 1) ? &input->tables : &input->views, name,
+                            strlen(name));
+    }
+    sqlite3_finalize(list);
 }
 
-const char *sqlite_next_table(struct sqlite3_stmt **list)
+const char *sqlite_table_name(struct sqlite_input *input, uint32_t index)
 {
-    while (*list && sqlite3_step(*list) == SQLITE_ROW) {
-        const char *table = (const char *)sqlite3_column_text(*list, 0);
+    list_tables(input);
+    return index < input->tables.count ? string_pool_text(&input->tables, index) : NULL;
+}
 
-        if (table)
-            return table;
-    }
-    sqlite3_finalize(*list);
-    *list = NULL;
+/* The same in either case; NULL: there is none. */
+static const char *name_in(const struct string_pool *names, const char *name)
+{
+    for (uint32_t i = 0; i < names->count; i++)
+        if (strcasecmp(string_pool_text(names, i), name) == 0)
+            return string_pool_text(names, i);
     return NULL;
 }
 
@@ -70,11 +70,10 @@ const char *sqlite_next_table(struct sqlite3_stmt **list)
  * side. */
 static void find_latest_form(struct sqlite_input *input, const char *name, char *to)
 {
-    sqlite3_stmt *list = sqlite_list_tables(input);
     const char *table;
     long latest = 0;
 
-    while ((table = sqlite_next_table(&list))) {
+    for (uint32_t i = 0; (table = sqlite_table_name(input, i)); i++) {
         long form = strlen(table) < SQLITE_INPUT_NAME_MAX ? form_of(table, name) : 0;
 
         if (form > latest) {
@@ -88,17 +87,14 @@ static void find_latest_form(struct sqlite_input *input, const char *name, char 
  * file. */
 bool sqlite_find_table(struct sqlite_input *input, const char *name, char *to)
 {
+    const char *found;
+
     to[0] = '\0';
-    if (query_has_row(input,
-                      "SELECT 1 FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name "
-                      "= ?1 COLLATE NOCASE",
-                      name))
-        (void)snprintf(to, SQLITE_INPUT_NAME_MAX, "%s", name);
-    else if (!input->damage[0] &&
-             query_has_row(input,
-                           "SELECT 1 FROM sqlite_master WHERE name = ?1 COLLATE NOCASE AND (type = "
-                           "'view' OR type = 'table')",
-                           name))
+    list_tables(input);
+    found = name_in(&input->tables, name);
+    if (found)
+        (void)snprintf(to, SQLITE_INPUT_NAME_MAX, "%s", found);
+    else if (!input->damage[0] && name_in(&input->views, name))
         (void)snprintf(input->damage, sizeof input->damage,
                        "%s: a view or a virtual table, and only tables are read", name);
     else
@@ -206,7 +202,9 @@ void sqlite_rows_open_where(struct sqlite_rows *rows, struct sqlite_input *input
         return;
     string_pool_add(&input->opened, found, strlen(found));
     query = require_memory(query_of(rows, found, columns, condition ? condition->text : NULL));
-    if (sqlite3_prepare_v2(input->connection, query, -1, &rows->statement, NULL) != SQLITE_OK)
+    rows->pages = condition ? NULL : sqlite_pages_open(input, found, columns);
+    if (!rows->pages &&
+        sqlite3_prepare_v2(input->connection, query, -1, &rows->statement, NULL) != SQLITE_OK)
         sqlite_input_note_damage(input, table);
     else if (condition)
         sqlite3_bind_int64(rows->statement, 1, condition->parameter);
@@ -239,10 +237,9 @@ static int64_t largest_id(struct sqlite_input *input, const char *table)
 void sqlite_input_tell_unused(struct read_account *read, struct sqlite_input *input,
                               const char *lists)
 {
-    sqlite3_stmt *list = sqlite_list_tables(input);
     const char *table;
 
-    while ((table = sqlite_next_table(&list))) {
+    for (uint32_t i = 0; (table = sqlite_table_name(input, i)); i++) {
         int64_t rows;
 
         if (has_prefix(table, "sqlite_") || has_prefix(table, lists) ||

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@ static void open_database(struct sqlite_input *input, const char *text)
 
     (void)unlink(path);
     assert_int_equal(sqlite3_open(path, &connection), SQLITE_OK);
+    (void)sqlite3_exec(connection, "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF", NULL,
+                       NULL, NULL);
     assert_int_equal(sqlite3_exec(connection, text, NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_close(connection), SQLITE_OK);
     assert_true(sqlite_input_open(input, path, &error));
@@ -137,6 +140,133 @@ static void values_are_given_in_the_form_that_is_asked_for(void **state)
     sqlite_rows_clear(&rows);
 }
 
+/* The same value in the same form, whichever way it was read. */
+static void assert_cell_equal(const struct sqlite_rows *pages, const struct sqlite_rows *query,
+                              int column)
+{
+    size_t lengths[2] = {0, 0};
+    int64_t integers[2] = {3, 3};
+    const unsigned char *bytes[2];
+
+    assert_int_equal(sqlite_is_null(pages, column), sqlite_is_null(query, column));
+    assert_int_equal(sqlite_is_text(pages, column), sqlite_is_text(query, column));
+    assert_int_equal(sqlite_is_integer(pages, column, &integers[0]),
+                     sqlite_is_integer(query, column, &integers[1]));
+    assert_int_equal(integers[0], integers[1]);
+    bytes[0] = sqlite_bytes(pages, column, &lengths[0]);
+    bytes[1] = sqlite_bytes(query, column, &lengths[1]);
+    assert_int_equal(lengths[0], lengths[1]);
+    if (lengths[0] > 0)
+        assert_memory_equal(bytes[0], bytes[1], lengths[0]);
+}
+
+static int64_t assert_rows_equal(struct sqlite_input *input, bool is_of_pages)
+{
+    static const char *const columns[] = {"d", "id", "a", "none", "c", "b", "a", "id2", NULL};
+    const struct sqlite_condition all = {"1", 0};
+    struct sqlite_rows pages, query;
+    int64_t count = 0;
+
+    sqlite_rows_open(&pages, input, "t", columns);
+    sqlite_rows_open_where(&query, input, "t", columns, &all);
+    assert_int_equal(pages.pages != NULL, is_of_pages);
+    assert_null(query.pages);
+    for (; sqlite_rows_next(&query); count++) {
+        assert_true(sqlite_rows_next(&pages));
+        for (int i = 0; columns[i]; i++)
+            assert_cell_equal(&pages, &query, i);
+    }
+    assert_false(sqlite_rows_next(&pages));
+    assert_string_equal(input->damage, "");
+    sqlite_rows_clear(&pages);
+    sqlite_rows_clear(&query);
+    return count;
+}
+
+#define NUMBERS(count) "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT " #count ") "
+/* Integers of each size, texts and bytes around what a page holds and far beyond it. */
+#define VALUES                                                                                   \
+    " i, CASE i % 5 WHEN 0 THEN NULL WHEN 1 THEN 2.5 * i WHEN 2 THEN (1 - i % 2 * 2) << i % 64 " \
+    "WHEN 3 THEN printf('%.*c', i * 7 % 1500, 'x') ELSE zeroblob(i * 11 % 700) END, i % 3, "     \
+    "CASE i % 16 WHEN 0 THEN printf('%.*c', i * 997 % 70000, 'y') ELSE -i END "
+
+static void pages_have_the_rows_of_queries(void **state)
+{
+    static const struct {
+        const char *table;
+        bool is_of_pages;
+    } cases[] = {
+        {"CREATE TABLE t(id INTEGER PRIMARY KEY, a, b REAL, c)", true},
+        {"CREATE TABLE t(id INT PRIMARY KEY, a, b DOUBLE PRECISION, c TEXT)", true},
+        {"CREATE TABLE t(id INTEGER, a INTEGER, b, c, id2, PRIMARY KEY(id2, id))", true},
+        {"CREATE TABLE t(id INTEGER PRIMARY KEY, a, b REAL, c) WITHOUT ROWID", false},
+        {"CREATE TABLE t(id INTEGER PRIMARY KEY, a, b REAL, c, d AS (a))", false},
+        {"CREATE TABLE t(id INTEGER PRIMARY KEY, a, b FLOAT, c, d DEFAULT 7)", false},
+        {"PRAGMA encoding = 'UTF-16le'; CREATE TABLE t(id INTEGER PRIMARY KEY, a, b, c)", false},
+    };
+    static const char *const sizes[] = {"512", "4096", "65536"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases * 3; i++) {
+        SCOPED(sqlite_input) input = {0};
+        char *text = sqlite3_mprintf(
+            "PRAGMA page_size = %s; %s; %s", sizes[i % 3], cases[i / 3].table,
+            "INSERT INTO t(id, a, b, c) " NUMBERS(
+                900) "SELECT" VALUES "FROM n; DELETE FROM t WHERE id % 7 = 0 OR id > 880");
+
+        open_database(&input, text);
+        sqlite3_free(text);
+        assert_int_equal(assert_rows_equal(&input, cases[i / 3].is_of_pages), 880 - 880 / 7);
+    }
+}
+
+/* A row that is older than a column has no value for it. */
+static void columns_that_came_later_are_null(void **state)
+{
+    SCOPED(sqlite_input) input = {0};
+
+    (void)state;
+    open_database(&input, "CREATE TABLE t(id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES(-4, 5); "
+                          "ALTER TABLE t ADD COLUMN b REAL; ALTER TABLE t ADD COLUMN d; "
+                          "INSERT INTO t VALUES(9223372036854775807, 'x', 3, NULL)");
+    assert_int_equal(assert_rows_equal(&input, true), 2);
+}
+
+/* Whatever a page says: an end, or other rows, and damage where SQLite tells it. */
+static void damaged_pages_end_the_rows(void **state)
+{
+    static const char *const columns[] = {"a", "b", NULL};
+    static const char word[] = "database disk image is malformed";
+    int told = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 150; i++) {
+        SCOPED(sqlite_input) input = {0};
+        struct sqlite_rows rows;
+        unsigned char bytes[4];
+        int64_t count = 0;
+        FILE *file;
+
+        open_database(&input,
+                      "PRAGMA page_size = 512; CREATE TABLE t(a, b); INSERT INTO t " NUMBERS(
+                          60) "SELECT i, printf('%.*c', i * i, 'z') FROM n");
+        file = fopen(path, "r+b");
+        assert_non_null(file);
+        for (unsigned k = 0; k < 4; k++)
+            bytes[k] = (unsigned char)(i * 2654435761U >> (8 * k));
+        (void)fseek(file, 512 + (long)(i * 7919U % 5000), SEEK_SET);
+        assert_int_equal(fwrite(bytes, 1, sizeof bytes, file), sizeof bytes);
+        assert_int_equal(fclose(file), 0);
+        sqlite_rows_open(&rows, &input, "t", columns);
+        while (sqlite_rows_next(&rows))
+            count++;
+        assert_true(count <= 512);
+        told += strstr(input.damage, word) != NULL;
+        sqlite_rows_clear(&rows);
+    }
+    assert_in_range(told, 5, 149);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +274,9 @@ int main(void)
         cmocka_unit_test(integers_are_told_from_what_is_none),
         cmocka_unit_test(all_rows_come_in_their_order),
         cmocka_unit_test(values_are_given_in_the_form_that_is_asked_for),
+        cmocka_unit_test(pages_have_the_rows_of_queries),
+        cmocka_unit_test(columns_that_came_later_are_null),
+        cmocka_unit_test(damaged_pages_end_the_rows),
     };
     const int file = mkstemp(path);
     int failed;
