@@ -73,19 +73,13 @@ struct linked_operator {
 static bool ascend_take_other(const struct sqlite_rows *rows, int column, int64_t if_none,
                               int64_t *number)
 {
-    const char *text;
+    const char *text = sqlite_is_text(rows, column) ? sqlite_text(rows, column) : NULL;
     char *end;
 
-    *number = if_none;
-    if (!sqlite_is_text(rows, column)) {
-        *number = sqlite_integer(rows, column, if_none);
-        return !sqlite_is_null(rows, column);
-    }
-    text = sqlite_text(rows, column);
-    *number = text ? strtoll(text, &end, 10) : 0;
-    if (!text || end == text || *end)
+    *number = text ? strtoll(text, &end, 10) : sqlite_integer(rows, column, if_none);
+    if (text && (end == text || *end))
         *number = if_none;
-    return true;
+    return !sqlite_is_null(rows, column);
 }
 
 static inline bool ascend_take(const struct sqlite_rows *rows, int column, int64_t if_none,

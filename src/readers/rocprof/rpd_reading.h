@@ -27,19 +27,28 @@ struct rpd_source {
 struct rpd_query {
     const struct rpd_source *sources;
     unsigned count;
-    bool skips_first; /* the rows of the second table, as if the first were not there */
 };
 
 /* As sqlite_rows_open. */
 void rpd_rows_open(struct sqlite_rows *rows, struct sqlite_input *database,
                    const struct rpd_query *query);
 
-/* A table in which single rows are looked up by a column; closed by sqlite_rows_clear. */
-void rpd_look_up(struct sqlite_rows *rows, struct sqlite_input *database, const char *table,
-                 const char *key, const char *const *columns);
+/* A table whose rows are asked for by a key, which is the first of its columns. */
+struct rpd_table {
+    struct sqlite_rows walked; /* beside those that ask, in the order of both */
+    struct sqlite_rows asked;  /* one by one, of SQLite: what is not met there */
+    const struct sqlite_rows *found;
+    int64_t key; /* of `found` */
+    bool has_key;
+};
 
-/* The row, whose values are there until the next is looked up; false: there is none. */
-bool rpd_find_row(struct sqlite_rows *rows, int64_t key);
+/* `columns` ends with NULL. Tables of which few rows are asked for are not walked. */
+void rpd_table_open(struct rpd_table *table, struct sqlite_input *database, const char *name,
+                    const char *const *columns, bool is_walked);
+
+/* The row, whose values are there until another is asked for; NULL: there is none. */
+const struct sqlite_rows *rpd_table_find(struct rpd_table *table, int64_t key);
+void rpd_table_clear(struct rpd_table *table);
 
 /* What a query answers first, of what the file has whatever its tables are called; -1: nothing. */
 int64_t rpd_first_number(struct sqlite_input *database, const char *query);
@@ -51,7 +60,9 @@ struct rpd_ids {
     struct hash_map words; /* id / 64: index in `bits` */
     uint64_t *bits;        /* [count] */
     uint32_t count;
-    int64_t id_count; /* how many ids */
+    int64_t id_count;  /* how many ids */
+    uint64_t last_key; /* of the word that was asked for last, and its place */
+    uint32_t last_word;
 };
 
 /* False where it is in it already. */
@@ -126,13 +137,14 @@ struct rpd_reading {
     struct sqlite_input *database; /* not owned */
     const struct rpd_parts *parts; /* not owned */
     uint32_t part;
-    struct rocprof_run run;              /* its pid is -1 where all rows are of one process */
-    struct hash_map strings;             /* id in rocpd_string: id in the builder */
-    struct rpd_ids linked;               /* ops that rocpd_api_ops names */
-    struct rpd_ids taken;                /* ops that were read */
-    struct rpd_ids sessions;             /* of the process: the upper half of its ops' ids */
-    struct sqlite_rows text_of, copy_of; /* rows of arguments and copies, looked up one by one */
-    struct hash_map copies;              /* id of a call: how many copies it made */
+    struct rocprof_run run;  /* its pid is -1 where all rows are of one process */
+    struct hash_map strings; /* id in rocpd_string: id in the builder */
+    struct rpd_ids linked;   /* ops that rocpd_api_ops names */
+    struct rpd_ids taken;    /* ops that were read */
+    struct rpd_ids sessions; /* of the process: the upper half of its ops' ids */
+    struct rpd_table calls, launches, copied, texts; /* of ops */
+    bool launches_are_of_calls;
+    struct hash_map copies; /* id of a call: how many copies it made */
     enum rpd_grids grids;
     struct rpd_words op_words[RPD_WORDS], call_words[RPD_WORDS]; /* private */
 };

@@ -67,15 +67,14 @@ static void rpd_append_keys(sqlite3_str *text, struct sqlite_rows *rows,
 void rpd_rows_open(struct sqlite_rows *rows, struct sqlite_input *database,
                    const struct rpd_query *query)
 {
-    const unsigned first = query->skips_first ? 1 : 0;
     sqlite3_str *text = sqlite3_str_new(database->connection);
     bool is_there[RPD_SOURCES_MAX] = {false};
     bool is_good;
     char *statement;
 
-    *rows = (struct sqlite_rows){.input = database, .table = query->sources[first].table};
-    is_good = is_there[first] = sqlite_has_table(database, query->sources[first].table);
-    for (unsigned i = first + 1; i < query->count; i++) {
+    *rows = (struct sqlite_rows){.input = database, .table = query->sources[0].table};
+    is_good = is_there[0] = sqlite_has_table(database, query->sources[0].table);
+    for (unsigned i = 1; i < query->count; i++) {
         is_there[i] = rpd_can_join(database, query, i, is_there);
         is_good = is_good && (!query->sources[i].is_required || is_there[i]);
     }
@@ -94,21 +93,40 @@ void rpd_rows_open(struct sqlite_rows *rows, struct sqlite_input *database,
     sqlite3_free(statement);
 }
 
-void rpd_look_up(struct sqlite_rows *rows, struct sqlite_input *database, const char *table,
-                 const char *key, const char *const *columns)
+void rpd_table_open(struct rpd_table *table, struct sqlite_input *database, const char *name,
+                    const char *const *columns, bool is_walked)
 {
     char text[64];
     const struct sqlite_condition condition = {text, 0};
 
-    (void)snprintf(text, sizeof text, "T.%s = ?1", key);
-    if (sqlite_has_column(database, table, key))
-        sqlite_rows_open_where(rows, database, table, columns, &condition);
+    *table = (struct rpd_table){.key = 0};
+    if (!sqlite_has_column(database, name, columns[0]))
+        return;
+    (void)snprintf(text, sizeof text, "T.%s = ?1", columns[0]);
+    sqlite_rows_open_where(&table->asked, database, name, columns, &condition);
+    if (is_walked)
+        sqlite_rows_open(&table->walked, database, name, columns);
 }
 
-bool rpd_find_row(struct sqlite_rows *rows, int64_t key)
+const struct sqlite_rows *rpd_table_find(struct rpd_table *table, int64_t key)
 {
-    sqlite_rows_restart(rows, key);
-    return sqlite_rows_next(rows);
+    if (table->has_key && table->key == key)
+        return table->found;
+    table->has_key = true;
+    table->key = key;
+    table->found = &table->walked;
+    if (sqlite_rows_seek(&table->walked, key))
+        return table->found;
+    sqlite_rows_restart(&table->asked, key);
+    table->found = sqlite_rows_next(&table->asked) ? &table->asked : NULL;
+    return table->found;
+}
+
+void rpd_table_clear(struct rpd_table *table)
+{
+    sqlite_rows_clear(&table->walked);
+    sqlite_rows_clear(&table->asked);
+    *table = (struct rpd_table){.key = 0};
 }
 
 /* Counting reads no row. */
@@ -180,11 +198,15 @@ const struct rpd_words *rpd_words_of_call(struct rpd_reading *reading, int64_t n
 /* A map of all ids would take as much memory as the events themselves. */
 bool rpd_ids_add(struct rpd_ids *ids, int64_t id)
 {
-    const uint64_t bit = (uint64_t)1 << (id & 63);
-    const uint32_t word = hash_map_add(&ids->words, (uint64_t)id >> 6, ids->count);
+    const uint64_t bit = (uint64_t)1 << (id & 63), key = (uint64_t)id >> 6;
+    uint32_t word = ids->last_word;
 
+    if (ids->count == 0 || key != ids->last_key)
+        word = hash_map_add(&ids->words, key, ids->count);
     if (word == ids->count)
         ARRAY_ADD(ids->bits, ids->count, 0);
+    ids->last_key = key;
+    ids->last_word = word;
     if (ids->bits[word] & bit)
         return false;
     ids->bits[word] |= bit;
@@ -222,7 +244,7 @@ static int64_t rpd_device_of(struct sqlite_input *database, int64_t pid)
         {"rocpd_api", "A", "id", "api_id", pids, 0, true},
         {"rocpd_string", "S", "id", "opType_id", type, 1, false},
     };
-    const struct rpd_query query = {sources, sizeof sources / sizeof *sources, false};
+    const struct rpd_query query = {sources, sizeof sources / sizeof *sources};
     int64_t found = INT64_MAX;
     struct sqlite_rows rows;
 
@@ -237,11 +259,21 @@ static int64_t rpd_device_of(struct sqlite_input *database, int64_t pid)
     return found;
 }
 
-/* Most files are of one process, which SQLite finds without handing over a row. */
+/* Most files are of one process. */
 static bool rpd_has_one_process(struct sqlite_input *database)
 {
-    return rpd_first_number(database, "SELECT 1 FROM rocpd_api WHERE pid IS NOT "
-                                      "(SELECT pid FROM rocpd_api LIMIT 1) LIMIT 1") != 1;
+    static const char *const pids[] = {"pid", NULL};
+    struct sqlite_rows rows;
+    int64_t first = -1;
+    bool is_same = true;
+
+    sqlite_rows_open(&rows, database, "rocpd_api", pids);
+    if (sqlite_rows_next(&rows))
+        first = sqlite_integer(&rows, 0, -1);
+    while (is_same && sqlite_rows_next(&rows))
+        is_same = sqlite_integer(&rows, 0, -1) == first;
+    sqlite_rows_clear(&rows);
+    return is_same;
 }
 
 /* Ops have no process of their own: it is that of the call which made them. */
@@ -253,7 +285,7 @@ void rpd_find_parts(struct rpd_parts *parts, struct sqlite_input *database, uint
         {"rocpd_api_ops", "L", NULL, NULL, none, 0, true},
         {"rocpd_api", "A", "id", "api_id", pids, 0, true},
     };
-    const struct rpd_query query = {sources, sizeof sources / sizeof *sources, false};
+    const struct rpd_query query = {sources, sizeof sources / sizeof *sources};
     struct sqlite_rows rows;
     int64_t last = -1;
 

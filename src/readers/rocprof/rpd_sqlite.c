@@ -9,7 +9,7 @@
 /* ---- calls and ranges of the host ----------------------------------------------------------- */
 
 enum {
-    CALL_ID, /* of rocpd_api */
+    CALL_ID,
     CALL_PID,
     CALL_THREAD,
     CALL_START,
@@ -17,38 +17,36 @@ enum {
     CALL_NAME,
     CALL_DOMAIN,
     CALL_CATEGORY,
-    CALL_ARGUMENTS, /* its text */
-    CALL_OPERATOR,  /* of ext_autogradapi */
-    CALL_SEQUENCE,
-    CALL_OPERATOR_ID,
-    CALL_SIZES,
+    CALL_ARGUMENTS
 };
+enum { OPERATOR_CALL, OPERATOR_NAME, OPERATOR_SEQUENCE, OPERATOR_ID, OPERATOR_SIZES };
 
 /* What stands behind the name of an operator. */
 enum { RPD_OPERATOR_TEXT_MAX = 8192 };
 
-static const char *const call_columns_of_api[] = {
-    "id", "pid", "tid", "start", "end", "apiName_id", "domain_id", "category_id", NULL};
-static const char *const call_texts[] = {"string", NULL};
-static const char *const operator_columns[] = {"autogradName_id", "seq", "op_id", "sizes", NULL};
-static const struct rpd_source call_sources[] = {
-    {"rocpd_api", "A", NULL, NULL, call_columns_of_api, 0, true},
-    {"rocpd_ustring", "U", "id", "args_id", call_texts, 0, false},
-    {"ext_autogradapi", "G", "api_ptr_id", "id", operator_columns, 0, false},
+static const char *const call_columns[] = {
+    "id", "pid", "tid", "start", "end", "apiName_id", "domain_id", "category_id", "args_id", NULL};
+static const char *const text_columns[] = {"id", "string", NULL};
+static const char *const operator_columns[] = {"api_ptr_id", "autogradName_id", "seq",
+                                               "op_id",      "sizes",           NULL};
+
+/* What tells of ranges, beside their rows. */
+struct rpd_ranges {
+    struct rpd_table texts;     /* arguments */
+    struct rpd_table operators; /* of ext_autogradapi */
 };
-enum { CALL_SOURCE_COUNT = sizeof call_sources / sizeof *call_sources };
 
 /* What emit_nvtx wrote before 'python -m rocpd.autograd' took it apart. */
 static uint32_t rpd_autograd_text(struct rpd_reading *reading, const struct sqlite_rows *rows)
 {
     char text[RPD_OPERATOR_TEXT_MAX];
-    const char *name = rpd_string_text(reading, sqlite_integer(rows, CALL_OPERATOR, -1));
-    const char *sizes = sqlite_text(rows, CALL_SIZES);
+    const char *name = rpd_string_text(reading, sqlite_integer(rows, OPERATOR_NAME, -1));
+    const char *sizes = sqlite_text(rows, OPERATOR_SIZES);
     int64_t sequence = -1, id = -1;
     int length;
 
-    (void)sqlite_is_integer(rows, CALL_SEQUENCE, &sequence);
-    (void)sqlite_is_integer(rows, CALL_OPERATOR_ID, &id);
+    (void)sqlite_is_integer(rows, OPERATOR_SEQUENCE, &sequence);
+    (void)sqlite_is_integer(rows, OPERATOR_ID, &id);
     length = snprintf(text, sizeof text, "%s, seq = %" PRId64 ", op_id = %" PRId64 "%s%s", name,
                       sequence, id, sizes && *sizes ? ", sizes = " : "", sizes ? sizes : "");
     return rocprof_text(&reading->run, length > 0 && (size_t)length < sizeof text ? text : name);
@@ -72,15 +70,19 @@ static uint32_t rpd_logged_operator(struct rpd_reading *reading, const char *nam
 }
 
 /* A range's own text, from which its name is made (nvtx_name_apply). */
-static uint32_t rpd_range_text(struct rpd_reading *reading, const struct sqlite_rows *rows,
-                               const char *name)
+static uint32_t rpd_range_text(struct rpd_reading *reading, struct rpd_ranges *ranges,
+                               const struct sqlite_rows *rows, const char *name)
 {
-    const char *arguments = sqlite_text(rows, CALL_ARGUMENTS);
     const char *category = rpd_string_text(reading, sqlite_integer(rows, CALL_CATEGORY, -1));
     const char *domain = rpd_string_text(reading, sqlite_integer(rows, CALL_DOMAIN, -1));
+    const struct sqlite_rows *row =
+        rpd_table_find(&ranges->operators, sqlite_integer(rows, CALL_ID, -1));
+    const char *arguments;
 
-    if (!sqlite_is_null(rows, CALL_OPERATOR))
-        return rpd_autograd_text(reading, rows);
+    if (row && !sqlite_is_null(row, OPERATOR_NAME))
+        return rpd_autograd_text(reading, row);
+    row = rpd_table_find(&ranges->texts, sqlite_integer(rows, CALL_ARGUMENTS, -1));
+    arguments = row ? sqlite_text(row, 1) : NULL;
     if (strcmp(name, "UserMarker") == 0)
         return rocprof_text(&reading->run, arguments && *arguments ? arguments : name);
     if (strcmp(domain, "torch") == 0 && strstr(category, "function"))
@@ -90,7 +92,8 @@ static uint32_t rpd_range_text(struct rpd_reading *reading, const struct sqlite_
 
 /* The call's id is its correlation: ops are linked to it. A range has one, too, by which its text
  * is found again at the end. */
-static void rpd_read_call(struct rpd_reading *reading, const struct sqlite_rows *rows)
+static void rpd_read_call(struct rpd_reading *reading, struct rpd_ranges *ranges,
+                          const struct sqlite_rows *rows)
 {
     const struct rpd_words *words = rpd_words_of_call(reading, sqlite_integer(rows, CALL_NAME, -1),
                                                       sqlite_integer(rows, CALL_DOMAIN, -1));
@@ -103,7 +106,7 @@ static void rpd_read_call(struct rpd_reading *reading, const struct sqlite_rows 
     rocprof_take(&record, rows, CALL_ID, ROCPROF_CORRELATION);
     if (words->content == ROCPROF_MARKERS && !reading->run.builder.sums_events)
         rocprof_run_name_marker(&reading->run, sqlite_integer(rows, CALL_ID, -1),
-                                rpd_range_text(reading, rows, name));
+                                rpd_range_text(reading, ranges, rows, name));
     rocprof_take_name(&reading->run, &record, words->name);
     rpd_add_call(&reading->run, words->content, &record);
 }
@@ -112,24 +115,28 @@ static void rpd_read_call(struct rpd_reading *reading, const struct sqlite_rows 
  * no texts. */
 static void rpd_read_calls(struct rpd_reading *reading)
 {
-    struct rpd_source sources[CALL_SOURCE_COUNT];
-    const unsigned count = reading->run.builder.sums_events ? 1 : CALL_SOURCE_COUNT;
-    const struct rpd_query query = {sources, count, false};
+    static const char *const summed[] = {"id",  "pid",        "tid",       "start",
+                                         "end", "apiName_id", "domain_id", NULL};
+    struct sqlite_input *database = reading->database;
+    struct rpd_ranges ranges;
     struct sqlite_rows rows;
 
-    memcpy(sources, call_sources, sizeof sources);
-    sources[1].table = rpd_text_table(reading->database);
-    rpd_rows_open(&rows, reading->database, &query);
+    rpd_table_open(&ranges.texts, database, rpd_text_table(database), text_columns, true);
+    rpd_table_open(&ranges.operators, database, "ext_autogradapi", operator_columns, true);
+    sqlite_rows_open(&rows, database, "rocpd_api",
+                     reading->run.builder.sums_events ? summed : call_columns);
     while (sqlite_rows_next(&rows)) {
         const int64_t pid = sqlite_integer(&rows, CALL_PID, -1);
 
         if (reading->run.pid < 0 || pid == reading->run.pid)
-            rpd_read_call(reading, &rows);
+            rpd_read_call(reading, &ranges, &rows);
         else if (reading->part == 0 && !rpd_is_part(reading->parts, pid))
             read_account_leave(&reading->run.builder.read, "calls of processes without device work",
                                1);
     }
     sqlite_rows_clear(&rows);
+    rpd_table_clear(&ranges.texts);
+    rpd_table_clear(&ranges.operators);
 }
 
 /* ---- the reader ----------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 
 /* A batch stays in the processor's nearest memory, but for what texts take. */
 enum { BATCH_CELLS = 1024, BATCH_TEXT_BYTES = 64 << 10, NUMBER_TEXT_BYTES = 32 };
+enum { SEEK_BATCHES_MAX = 4 };
 
 #define ROW_FUNCTION "flopledger_row"
 
@@ -161,24 +162,29 @@ static void record_keep(struct sqlite_batch *batch, struct sqlite_cell *cell, ui
     if (type - 1 < 6) {
         cell->type = SQLITE_CELL_INTEGER;
         cell->is.integer = record_integer(at, bytes);
-    } else if (type == 7) {
-        record_keep_real(cell, record_integer(at, bytes));
     } else if (type == 8 || type == 9) {
         cell->type = SQLITE_CELL_INTEGER;
         cell->is.integer = type == 9;
     } else if (type >= 12) {
         cell->type = type % 2 ? SQLITE_CELL_TEXT : SQLITE_CELL_BYTES;
         keep_bytes(batch, cell, at, bytes);
+    } else if (type == 7) {
+        record_keep_real(cell, record_integer(at, bytes));
+    } else {
+        cell->type = SQLITE_CELL_NULL;
     }
 }
 
 /* What SQLite makes of a value by its column. */
 static void record_adapt(struct sqlite_cell *cell, const struct sqlite_wanted *wanted,
-                         int64_t number)
+                         const unsigned char *number)
 {
+    uint64_t value;
+
     if (wanted->is_key && cell->type == SQLITE_CELL_NULL) {
+        (void)sqlite_varint(number, &value);
         cell->type = SQLITE_CELL_INTEGER;
-        cell->is.integer = number;
+        cell->is.integer = (int64_t)value;
     } else if (wanted->is_real && cell->type == SQLITE_CELL_INTEGER) {
         cell->type = SQLITE_CELL_REAL;
         cell->is.real = (double)cell->is.integer;
@@ -186,7 +192,7 @@ static void record_adapt(struct sqlite_cell *cell, const struct sqlite_wanted *w
 }
 
 /* A row is the types of its values, then the values; columns that were added to the table behind
- * it are not in it. False where its sizes are none. */
+ * it are not in it, and those that the table lacks stay NULL. False where its sizes are none. */
 static bool keep_record(struct sqlite_batch *batch, const struct sqlite_pages *pages)
 {
     const struct sqlite_wanted *const limit = pages->wanted + pages->wanted_count;
@@ -194,23 +200,21 @@ static bool keep_record(struct sqlite_batch *batch, const struct sqlite_pages *p
     struct sqlite_cell *const cells = batch->cells + batch->cell_count;
     const uint64_t row_bytes = pages->row_bytes;
     uint64_t type = 0, bytes, place;
-    uint32_t column = 0;
 
     at = sqlite_varint(row, &place);
     if (place == 0 || place > row_bytes)
         return false;
-    for (struct sqlite_cell *cell = cells; cell < cells + batch->column_count; cell++)
-        cell->type = SQLITE_CELL_NULL;
     types_end = row + place;
     bytes = 0;
     for (const struct sqlite_wanted *wanted = pages->wanted; wanted < limit; wanted++) {
-        for (; column <= wanted->column && at < types_end; column++) {
+        for (uint32_t left = wanted->columns; left > 0; left--) {
             place += bytes;
+            type = bytes = 0;
+            if (at >= types_end)
+                break;
             at = sqlite_varint(at, &type);
             bytes = record_bytes(type);
         }
-        if (column <= wanted->column)
-            break;
         if (place + bytes > row_bytes)
             return false;
         record_keep(batch, &cells[wanted->cell], type, row + place);
@@ -221,14 +225,14 @@ static bool keep_record(struct sqlite_batch *batch, const struct sqlite_pages *p
     return at <= types_end;
 }
 
-/* Cells are not zeroed: only those that a row was put into are looked at. */
+/* A zeroed cell is NULL. */
 static struct sqlite_batch *sqlite_batch_new(size_t column_count)
 {
     struct sqlite_batch *batch = require_memory(calloc(1, sizeof *batch));
 
     batch->column_count = column_count;
     batch->cell_room = BATCH_CELLS;
-    batch->cells = require_memory(malloc(sizeof *batch->cells * batch->cell_room));
+    batch->cells = require_memory(calloc(batch->cell_room, sizeof *batch->cells));
     return batch;
 }
 
@@ -239,7 +243,6 @@ static void rows_fill_from_pages(struct sqlite_rows *rows)
     bool is_damaged = false;
 
     while (!rows->is_at_end && (batch->cell_count == 0 || !batch_is_full(batch))) {
-        ARRAY_RESERVE(batch->cells, batch->cell_room, batch->cell_count + batch->column_count);
         rows->is_at_end = !sqlite_pages_next(rows->pages, &is_damaged) ||
                           (is_damaged = !keep_record(batch, rows->pages));
     }
@@ -293,6 +296,32 @@ void sqlite_rows_restart(struct sqlite_rows *rows, int64_t parameter)
         return;
     (void)sqlite3_reset(rows->statement);
     (void)sqlite3_bind_int64(rows->statement, 1, parameter);
+}
+
+/* False where the key is no integer. */
+static bool rows_key(const struct sqlite_rows *rows, int64_t *key)
+{
+    return rows->row && sqlite_is_integer(rows, 0, key);
+}
+
+/* Keys are mostly asked for in the order of the rows, or nearly. What would be far ahead is not
+ * walked to, for then all before it would be behind. */
+bool sqlite_rows_seek(struct sqlite_rows *rows, int64_t key)
+{
+    int64_t found;
+
+    if (!rows->row && !sqlite_rows_fill(rows))
+        return false;
+    for (unsigned batches = 0; rows_key(rows, &found) && found < key;) {
+        batches += rows->rows_left == 0;
+        if (batches > SEEK_BATCHES_MAX || !sqlite_rows_next(rows))
+            return false;
+    }
+    while (rows_key(rows, &found) && found > key && rows->row > rows->batch->cells) {
+        rows->row -= rows->column_count;
+        rows->rows_left++;
+    }
+    return rows_key(rows, &found) && found == key;
 }
 
 /* ---- values --------------------------------------------------------------------------------- */

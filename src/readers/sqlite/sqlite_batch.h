@@ -60,6 +60,10 @@ void sqlite_append_rows_end(struct sqlite3_str *text, const char *condition);
 /* From the first row again, with another value for ?1. */
 void sqlite_rows_restart(struct sqlite_rows *rows, int64_t parameter);
 
+/* Moves to the row of which the first column is `key`, where it is among those nearby: at or behind
+ * the present row, or in its batch. False: it may be elsewhere. */
+bool sqlite_rows_seek(struct sqlite_rows *rows, int64_t key);
+
 /* Private: reads the next batch. */
 bool sqlite_rows_fill(struct sqlite_rows *rows);
 

@@ -304,8 +304,10 @@ static void sqlite_guard(struct sqlite3 *connection, struct sqlite_work *work, i
         (void)sqlite3_db_config(connection, off[i], 0, NULL);
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         (void)sqlite3_limit(connection, limits[i][0], limits[i][1]);
-    (void)sqlite3_exec(connection, "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0", NULL, NULL,
-                       NULL);
+    (void)sqlite3_exec(connection,
+                       "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0; "
+                       "PRAGMA cache_size = -256",
+                       NULL, NULL, NULL);
     work->most = file_bytes < INT64_MAX / STEPS_A_BYTE - STEPS_OF_ANY_FILE
                      ? file_bytes * STEPS_A_BYTE + STEPS_OF_ANY_FILE
                      : INT64_MAX;

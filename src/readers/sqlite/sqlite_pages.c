@@ -143,16 +143,18 @@ static bool pages_take_row(struct sqlite_pages *pages, struct sqlite_page *page)
 {
     const unsigned char *limit = page->bytes + pages->usable_bytes;
     const unsigned char *at = pages_cell(pages, page, page->next++);
-    uint64_t length, number;
+    uint64_t length;
     uint32_t near;
 
     if (!at)
         return false;
     at = sqlite_varint(at, &length);
-    at = sqlite_varint(at, &number);
+    pages->number = at;
+    for (int i = 0; i < 8 && *at >= 0x80; i++)
+        at++;
+    at++;
     if (length > SQLITE_INPUT_VALUE_BYTES_MAX)
         return false;
-    pages->number = (int64_t)number;
     pages->row = at;
     pages->row_bytes = (uint32_t)length;
     near = pages_near_bytes(pages, pages->row_bytes);
@@ -277,6 +279,7 @@ static bool pages_want_all(struct sqlite_pages *pages, const struct sqlite_input
     for (unsigned i = 0; i < pages->wanted_count; i++) {
         struct sqlite_wanted *wanted = &pages->wanted[i];
 
+        wanted->columns = i > 0 ? wanted->column - wanted[-1].column : wanted->column + 1;
         wanted->is_key = wanted->is_key && pages->key_columns == 1;
         wanted->is_adapted = wanted->is_key || wanted->is_real;
     }

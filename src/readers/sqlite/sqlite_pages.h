@@ -27,11 +27,12 @@ struct sqlite_page {
 
 /* A column that is asked for. */
 struct sqlite_wanted {
-    uint32_t column; /* of the table */
-    uint32_t cell;   /* of the row that is handed on */
-    bool is_real;    /* SQLite keeps whole numbers of it as integers, and hands on real ones */
-    bool is_key;     /* it is the row's number, for which NULL is stored */
-    bool is_adapted; /* either of these */
+    uint32_t column;  /* of the table */
+    uint32_t columns; /* it lies so many behind the one before it */
+    uint32_t cell;    /* of the row that is handed on */
+    bool is_real;     /* SQLite keeps whole numbers of it as integers, and hands on real ones */
+    bool is_key;      /* it is the row's number, for which NULL is stored */
+    bool is_adapted;  /* either of these */
 };
 
 struct sqlite_pages {
@@ -48,8 +49,8 @@ struct sqlite_pages {
     size_t joined_room;
     struct sqlite_wanted wanted[SQLITE_INPUT_COLUMNS_MAX]; /* in the order of the table's columns */
     unsigned wanted_count;
-    unsigned key_columns; /* of its primary key: one alone may be the row's number */
-    int64_t number;       /* of the present row */
+    unsigned key_columns;        /* of its primary key: one alone may be the row's number */
+    const unsigned char *number; /* of the present row: a varint */
     const unsigned char *row;
     uint32_t row_bytes; /* SQLITE_PAGES_SLACK bytes behind it may be read */
 };
