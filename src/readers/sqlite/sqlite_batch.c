@@ -240,13 +240,12 @@ static struct sqlite_batch *sqlite_batch_new(size_t column_count)
 static void rows_fill_from_pages(struct sqlite_rows *rows)
 {
     struct sqlite_batch *batch = rows->batch;
-    bool is_damaged = false;
 
     while (!rows->is_at_end && (batch->cell_count == 0 || !batch_is_full(batch))) {
-        rows->is_at_end = !sqlite_pages_next(rows->pages, &is_damaged) ||
-                          (is_damaged = !keep_record(batch, rows->pages));
+        rows->is_at_end = !sqlite_pages_next(rows->pages, &rows->is_damaged) ||
+                          (rows->is_damaged = !keep_record(batch, rows->pages));
     }
-    if (is_damaged && !rows->input->damage[0])
+    if (rows->is_damaged && !rows->input->damage[0])
         (void)snprintf(rows->input->damage, sizeof rows->input->damage, "%s: %s", rows->table,
                        sqlite3_errstr(SQLITE_CORRUPT));
 }
@@ -262,7 +261,8 @@ static void rows_fill_from_query(struct sqlite_rows *rows)
         result = sqlite3_step(rows->statement);
     rows->input->batch = NULL;
     rows->is_at_end = result != SQLITE_ROW;
-    if (rows->is_at_end && result != SQLITE_DONE)
+    rows->is_damaged = rows->is_at_end && result != SQLITE_DONE;
+    if (rows->is_damaged)
         sqlite_input_note_damage(rows->input, rows->table);
 }
 
@@ -287,12 +287,14 @@ bool sqlite_rows_fill(struct sqlite_rows *rows)
     return true;
 }
 
-/* What is left of the batch is of the value before. */
+/* What is left of the batch is of the value before. Where SQLite could not read on it is not asked
+ * again: each such error sets all that is read beside it back to where it stands, by a row's
+ * number, and the numbers of a damaged table may lead back for ever. */
 void sqlite_rows_restart(struct sqlite_rows *rows, int64_t parameter)
 {
     rows->rows_left = 0;
-    rows->is_at_end = !rows->statement;
-    if (!rows->statement)
+    rows->is_at_end = !rows->statement || rows->is_damaged;
+    if (rows->is_at_end)
         return;
     (void)sqlite3_reset(rows->statement);
     (void)sqlite3_bind_int64(rows->statement, 1, parameter);

@@ -48,6 +48,7 @@ struct sqlite_rows {
     struct sqlite_batch *batch;
     size_t rows_left; /* of the batch, behind the present one */
     bool is_at_end;   /* of what SQLite has */
+    bool is_damaged;  /* what is behind it cannot be read */
 };
 
 /* For queries of other forms: behind "SELECT 1 FROM ...", between sqlite_append_rows_begin and
