@@ -93,6 +93,7 @@ void rpd_rows_open(struct sqlite_rows *rows, struct sqlite_input *database,
     sqlite3_free(statement);
 }
 
+/* A table without the key has no rows that could be asked for, and is not told as used. */
 void rpd_table_open(struct rpd_table *table, struct sqlite_input *database, const char *name,
                     const char *const *columns, bool is_walked)
 {
@@ -108,6 +109,8 @@ void rpd_table_open(struct rpd_table *table, struct sqlite_input *database, cons
         sqlite_rows_open(&table->walked, database, name, columns);
 }
 
+/* Recorders write ops, calls, launches and links in nearly the same order, so that the next row
+ * that is asked for is mostly the next one of its table. All ops of a graph ask for one call. */
 const struct sqlite_rows *rpd_table_find(struct rpd_table *table, int64_t key)
 {
     if (table->has_key && table->key == key)

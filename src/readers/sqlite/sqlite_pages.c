@@ -22,6 +22,7 @@ static uint32_t pages_four_bytes(const unsigned char *at)
     return pages_two_bytes(at) << 16 | pages_two_bytes(at + 2);
 }
 
+/* The ninth byte has eight bits of the number, all before it seven: 64 in all. */
 const unsigned char *sqlite_long_varint(const unsigned char *at, uint64_t *number)
 {
     uint64_t value = 0;
@@ -45,6 +46,9 @@ static unsigned char *pages_buffer(const struct sqlite_pages *pages)
     return require_memory(calloc(1, (size_t)pages->page_bytes + SQLITE_PAGES_SLACK));
 }
 
+/* By SQLite's own hands, as it may have the file open only once: closing it again would give up the
+ * locks that it holds. A tree that leads back to its own pages ends when each could have been read
+ * once. */
 static bool pages_read(struct sqlite_pages *pages, uint32_t number, unsigned char *to)
 {
     if (number == 0 || number > pages->page_count || pages->pages_left == 0)
@@ -139,6 +143,8 @@ static bool pages_join(struct sqlite_pages *pages, const unsigned char *at, uint
     return true;
 }
 
+/* A length of more than a value may have is damage: SQLite would refuse it, too. The number is
+ * looked at only where it is asked for. */
 static bool pages_take_row(struct sqlite_pages *pages, struct sqlite_page *page)
 {
     const unsigned char *limit = page->bytes + pages->usable_bytes;
@@ -163,6 +169,8 @@ static bool pages_take_row(struct sqlite_pages *pages, struct sqlite_page *page)
     return near == length || pages_join(pages, at, near);
 }
 
+/* Depth first, the leftmost child before the others: so rows come in the order of their numbers. A
+ * page stays in memory while rows of its children are walked. */
 bool sqlite_pages_next(struct sqlite_pages *pages, bool *is_damaged)
 {
     bool is_good = true;
@@ -263,6 +271,8 @@ static bool pages_want(struct sqlite_pages *pages, sqlite3_stmt *column, const c
     return true;
 }
 
+/* One alone makes a primary key of integers the rows' own number; with another column it is an
+ * index beside the table, and values are in the rows. */
 static bool pages_want_all(struct sqlite_pages *pages, const struct sqlite_input *input,
                            const char *table, const char *const *columns)
 {
@@ -286,6 +296,7 @@ static bool pages_want_all(struct sqlite_pages *pages, const struct sqlite_input
     return is_good;
 }
 
+/* Whether the table has numbers of rows shows in its first page: one without them is an index. */
 struct sqlite_pages *sqlite_pages_open(struct sqlite_input *input, const char *table,
                                        const char *const *columns)
 {

@@ -51,6 +51,7 @@ static void list_tables(struct sqlite_input *input)
     sqlite3_finalize(list);
 }
 
+/* In the order of names, so that of several forms of a table the same is found each time. */
 const char *sqlite_table_name(struct sqlite_input *input, uint32_t index)
 {
     list_tables(input);
