@@ -73,6 +73,12 @@ static void add_matrix(struct architecture_cost *cost, enum model_part part, int
     cost->sharded_matrices += count * matrix;
 }
 
+double scan_flops(const struct layer_kind *kind)
+{
+    return 2.0 * (double)kind->convolution_weights +
+           (double)SCAN_FLOPS * (double)kind->scan_channels * (double)kind->state_size;
+}
+
 /* Q K^T and P V: 2 FLOPs per head, key and dimension of key and of value. An indexer (DeepSeek
  * V3.2) scores all keys behind the mask, also those that the window of the chosen ones leaves
  * out. */
@@ -101,13 +107,11 @@ static void architecture_cost_add_layers(struct architecture_cost *cost,
     int64_t expert = kind->expert_matrix + kind->expert_other;
     int64_t routed = count * kind->experts * expert;
     int64_t active = count * kind->experts_per_token * expert;
-    double scan = 2.0 * (double)kind->convolution_weights +
-                  (double)SCAN_FLOPS * (double)kind->scan_channels * (double)kind->state_size;
 
     add_matrix(cost, mixer, count, kind->mixer_matrix, kind->mixer_other);
     architecture_cost_add(cost, mixer, 0, 0, 2.0 * (double)count * (double)kind->mixer_products);
     architecture_cost_add(cost, PART_STATE_SPACE, count * kind->convolution_weights,
-                          count * kind->convolution_weights, (double)count * scan);
+                          count * kind->convolution_weights, (double)count * scan_flops(kind));
     add_scores(cost, architecture, kind, sequence);
     add_matrix(cost, PART_FEED_FORWARD, count, kind->feed_matrix, kind->feed_other);
     architecture_cost_add(cost, PART_EXPERTS, routed, active,

@@ -52,6 +52,9 @@ struct architecture_cost architecture_cost(const struct architecture *architectu
 /* "attention projections" */
 const char *model_part_name(enum model_part part);
 
+/* Of a token in one such layer, forward: a state space's scan, and its convolution. */
+double scan_flops(const struct layer_kind *kind);
+
 /* Keys that a query sees in such a layer, on average over the sequence. */
 double attended_keys(const struct architecture *architecture, const struct layer_kind *kind,
                      int64_t sequence);

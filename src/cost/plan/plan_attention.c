@@ -95,6 +95,27 @@ void plan_add_scores(const struct plan_context *context, const struct layer_kind
                            (1.0 + 0.5 * BLOCK_EDGE / keys) / context->peak_16);
 }
 
+/* What a mixer multiplies without matrices of weights, beside its scores: the scan of a state space
+ * or of linear attention, its convolution, products of streams, and scores of an indexer. Kernels
+ * compute these in chunks on matrix units, and are taken to reach the share of the peak that fused
+ * attention does: no run was held beside that. */
+void plan_add_scan(const struct plan_context *context, const struct layer_kind *kind,
+                   struct plan_pass *pass, bool is_backward)
+{
+    struct layer_kind indexer = {.mask = kind->mask};
+    double indexed = 2.0 * (double)(kind->index_heads * kind->index_size);
+    double of_token = scan_flops(kind) + 2.0 * (double)kind->mixer_products;
+    double of_use = context->tokens / (double)context->layout->tensor * (is_backward ? 2.0 : 1.0);
+    double rate = context->rates->flash * (is_backward ? context->rates->backward : 1.0);
+
+    if (kind->index_heads > 0)
+        of_token +=
+            indexed * attended_keys(context->setting->model, &indexer, context->setting->sequence);
+    of_use *= of_token;
+    if (of_token > 0.0)
+        plan_add_attention(context, pass, of_use, of_use / rate / context->peak_16);
+}
+
 /* Megatron-Core, rope_utils.py: where YaRN scales cosine and sine (GPT-OSS), no fused kernel turns
  * queries and keys. A column then streams 24 bytes forward (two products, the halves exchanged and
  * one negated, their sum, and the columns that are not turned put behind) and 28 backward, where

@@ -308,6 +308,7 @@ static struct plan_pass plan_forward(const struct plan_context *context,
     for (int i = 0; i < list.count; i++)
         plan_add_product(context, &pass, list.products[i]);
     plan_add_scores(context, kind, &pass, false);
+    plan_add_scan(context, kind, &pass, false);
     plan_add_stream(context, &pass, plan_streamed_bytes(context, kind), STREAM_KERNELS);
     plan_add_rotation(context, kind, &pass, false);
     plan_add_between_experts(context, kind, &pass, false);
@@ -333,6 +334,7 @@ static struct plan_pass plan_backward(const struct plan_context *context,
     for (int i = 0; i < list.count; i++)
         plan_add_backward(context, &pass, list.products[i]);
     plan_add_scores(context, kind, &pass, true);
+    plan_add_scan(context, kind, &pass, true);
     plan_add_stream(context, &pass,
                     1.5 * plan_streamed_bytes(context, kind) +
                         (double)context->setting->accumulated_bytes *

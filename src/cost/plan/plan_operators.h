@@ -89,6 +89,9 @@ void plan_add_attention(const struct plan_context *context, struct plan_pass *pa
  * the rotation of queries and keys. */
 void plan_add_scores(const struct plan_context *context, const struct layer_kind *kind,
                      struct plan_pass *pass, bool is_backward);
+/* ... and what it multiplies beside: scans, convolutions, an indexer's scores. */
+void plan_add_scan(const struct plan_context *context, const struct layer_kind *kind,
+                   struct plan_pass *pass, bool is_backward);
 void plan_add_rotation(const struct plan_context *context, const struct layer_kind *kind,
                        struct plan_pass *pass, bool is_backward);
 
