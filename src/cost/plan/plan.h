@@ -170,6 +170,26 @@ struct plan_memory plan_memory(const struct plan_setting *setting,
 /* What tensors take fits in `has` bytes, but not with what allocators keep beside. */
 bool plan_is_tight(const struct plan_memory *memory, double has);
 
+/* ---- choices that change nothing ---- */
+
+struct plan_idle_choice {
+    const char *option; /* as it is typed */
+    const char *needs;  /* what it would change, and this plan has not */
+};
+
+enum { PLAN_IDLE_MAX = 32 };
+
+struct plan_idle_choices {
+    struct plan_idle_choice choices[PLAN_IDLE_MAX];
+    int count;
+};
+
+/* Each choice of `setting` that is not the usual one, without which the step and its memory are the
+ * same. `outcome` is that of plan_step. */
+struct plan_idle_choices plan_idle_choices_of(const struct plan_setting *setting,
+                                              const struct plan_layout *layout,
+                                              const struct plan_outcome *outcome);
+
 /* ---- inference ---- */
 
 struct plan_requests {

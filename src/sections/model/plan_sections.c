@@ -112,6 +112,21 @@ static void plan_add_sizes(struct results *results, struct section *section,
                     value_flops(outcome->useful_flops / outcome->devices));
 }
 
+/* An option that is typed and does nothing would be taken for planned. */
+static void plan_add_idle_choices(struct results *results, struct section *section,
+                                  const struct plan_setting *setting,
+                                  const struct plan_layout *layout,
+                                  const struct plan_outcome *outcome)
+{
+    struct plan_idle_choices idle = plan_idle_choices_of(setting, layout, outcome);
+
+    for (int i = 0; i < idle.count; i++)
+        section_add_warning(results, section,
+                            results_format(results, "%s has no effect here: it is of %s",
+                                           idle.choices[i].option, idle.choices[i].needs),
+                            NULL, NULL);
+}
+
 /* A range beside the time: a plan without one is taken for a measurement. */
 struct section *describe_plan(struct results *results, const struct plan_setting *setting,
                               const struct plan_layout *layout, const struct plan_outcome *outcome)
@@ -147,6 +162,7 @@ struct section *describe_plan(struct results *results, const struct plan_setting
                     value_text(plan_layout_text(results, layout)));
     plan_add_number(results, section, "sharing", "batch and memory",
                     value_text(plan_sharing_text(results, setting, layout)));
+    plan_add_idle_choices(results, section, setting, layout, outcome);
     if (setting->model->note)
         plan_add_number(results, section, "note", "note", value_text(setting->model->note));
     plan_add_number(results, section, "step_time", "step time", plan_time(outcome->step));
