@@ -127,6 +127,21 @@ def perfetto_all_of_it_is_compressed(case: Case) -> None:
     same(case.kernels(outer.write(case.folder / "a.pftrace")), {"gemm": (1, 2000)})
 
 
+def perfetto_packed_twice_is_told(case: Case) -> None:
+    made = Packets()
+    made.thread(1)
+    made.slice((1000, 3000), 1, "gemm", "kernel")
+    once, twice = Packets(), Packets()
+    once.add().compressed_packets = zlib.compress(made.trace.SerializeToString())
+    twice.thread(2)
+    twice.slice((4000, 9000), 2, "relu", "kernel")
+    twice.add().compressed_packets = zlib.compress(once.trace.SerializeToString())
+    path = twice.write(case.folder / "a.pftrace")
+    same(case.kernels(path), {"relu": (1, 5000)})
+    same(case.code(path), 5)
+    same("compressed packets within compressed ones" in case.printed(path), True)
+
+
 def perfetto_packets_of_zstd(case: Case) -> None:
     """Frames behind one another, and such a packet as the first of a file; a damaged one is told."""
     if not shutil.which("zstd"):
@@ -427,6 +442,7 @@ TESTS.pop("rocprof_process")
 # What is known of other people's files, and the case that holds each: a line that names no case fails.
 BLOCKS = """
 xplane, TPU: FLOPs and bytes are of an op, for each time that it runs: xplane_metadata_stats_count_each_time
+xplane, TPU: calls of what XLA does not know, with 0 FLOPs: xplane_calls_of_libraries_have_no_flops
 xplane, TPU: planes are numbered 2, 10, 18, 26: xplane_ids_of_planes_are_any
 xplane, TPU: lines of a device begin at 0, those of the host in 1970: xplane_lines_of_devices_may_begin_at_zero
 xplane, TPU: "Async XLA Ops" lie over "XLA Ops": xplane_async_ops_overlap_ops
@@ -444,7 +460,7 @@ xplane: a stat without a name: xplane_a_stat_may_have_no_name
 xplane: the time of day in "Task Environment": xplane_the_environment_has_the_time_of_day
 Perfetto: a kernel twice, and once cut short: perfetto_kernel_stands_there_twice
 Perfetto: all begins before all ends: perfetto_begins_stand_before_ends
-Perfetto: all of it in compressed packets: perfetto_all_of_it_is_compressed perfetto_packets_of_zstd
+Perfetto: all of it in compressed packets: perfetto_all_of_it_is_compressed perfetto_packets_of_zstd perfetto_packed_twice_is_told
 Perfetto: clock and track from the defaults of packets: perfetto_track_and_clock_come_from_defaults
 Perfetto: numbers of names given anew: perfetto_cleared_names_are_given_anew perfetto_older_writers_clear_by_a_field_of_its_own
 Perfetto: a packet that needs what was lost: perfetto_what_needs_lost_names_is_dropped

@@ -106,6 +106,27 @@ def xplane_scopes_may_be_lost(case: Case) -> None:
     same(wanted in case.printed(path, "report --section modules"), True)
 
 
+def xplane_calls_of_libraries_have_no_flops(case: Case) -> None:
+    """XLA writes 0 of what it does not know, such as a kernel of Pallas: MFU is at least what the rest makes it."""
+    plane = Plane("/device:TPU:0")
+    plane.stats = {"device_type_string": "TPU v5 lite"}
+    own = {"dot.1": ("convolution fusion", FLOPS), "custom-call.5": ("custom-call", 0)}
+    for name, (category, flops) in own.items():
+        called = f"%{name} = bf16[8,16]{{1,0}} fusion(bf16[8,32]{{1,0}} %a, bf16[32,16]{{1,0}} %b)"
+        stats = {"hlo_category": category, "flops": flops, "program_id": 7}
+        plane.metadata[called] = (name, {**stats, "bytes_accessed": 64})
+    work = [Event(name, (i + 1) * US, US) for i, name in enumerate(plane.metadata)]
+    plane.lines = [Line("XLA Ops", work, 3)]
+    path = case.folder / "a.xplane.pb"
+    for is_there in (True, False):
+        plane.lines[0].events = work if is_there else work[:1]
+        write_space(path, [plane])
+        same(case.numbers(path, "model_flops_utilization")["model_flops_per_step"], FLOPS)
+        same(
+            "calls of libraries" in case.printed(path, "report --section mfu --width 200"), is_there
+        )
+
+
 def library_run(way: str, runs: int, compiled: bytes) -> list[Plane]:
     """An op that launches two kernels of a library, 1 us and 3 us, then another op; several times."""
     device, host = Plane("/device:GPU:0"), Plane("/host:CPU")

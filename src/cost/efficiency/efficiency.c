@@ -330,14 +330,16 @@ bool efficiency_has_model(const struct efficiency *efficiency)
     return false;
 }
 
-static bool lacks_processor_products(const struct efficiency *efficiency)
+/* Nothing else tells of them on a processor, nor of what XLA calls without knowing it. */
+bool efficiency_lacks_unseen_products(const struct efficiency *efficiency)
 {
-    return efficiency->ledger->is_cpu_only && efficiency->costs->lacks_products;
+    return (efficiency->ledger->is_cpu_only || efficiency->trace->facts.platform == PLATFORM_JAX) &&
+           efficiency->costs->lacks_products;
 }
 
 bool efficiency_is_least(const struct efficiency *efficiency)
 {
-    return efficiency->total.time.uncosted_ns > 0 || lacks_processor_products(efficiency);
+    return efficiency->total.time.uncosted_ns > 0 || efficiency_lacks_unseen_products(efficiency);
 }
 
 /* A peak that is not known takes nothing from the FLOPs. One percent is what an operator spends
@@ -347,7 +349,7 @@ bool efficiency_lacks_flops(const struct efficiency *efficiency)
     int64_t matrix_ns = ledger_account_ns(efficiency->ledger, ACCOUNT_MATRIX);
 
     return efficiency->total.known_flops_ns < matrix_ns - matrix_ns / 100 ||
-           lacks_processor_products(efficiency);
+           efficiency_lacks_unseen_products(efficiency);
 }
 
 /* One sentence per obstacle, which says what to record or give. */

@@ -81,6 +81,9 @@ bool efficiency_has_model(const struct efficiency *efficiency);
 /* ... and of another part they are not: MFU is at least what is said. */
 bool efficiency_is_least(const struct efficiency *efficiency);
 
+/* Ops that are not counted may hold products, and no kernel's name says so. */
+bool efficiency_lacks_unseen_products(const struct efficiency *efficiency);
+
 /* FLOPs are at least what is said, with or without a peak. */
 bool efficiency_lacks_flops(const struct efficiency *efficiency);
 

@@ -195,7 +195,7 @@ static bool may_be_product(const struct module_costs *costs, const struct uncoun
 {
     if (op->why == why_compiled)
         return !costs->has_device;
-    return kernel_class_is_matrix(operator_class(op->name));
+    return kernel_class_is_matrix(operator_class(op->name)) || is_library_call(costs, op);
 }
 
 /* A kernel that torch.compile wrote may compute a small product itself. */

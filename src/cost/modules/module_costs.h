@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Sums over the counted ops of one phase. */
 struct phase_cost {
@@ -116,6 +117,13 @@ static inline bool is_product_of_no_phase(const struct module_costs *costs,
     return costs->contexts.has_recorded_phases && ops->states[i] == OP_COUNTED &&
            ops->costs[ops->cost_of[i]].kind == COST_MATRIX &&
            !trace->details[trace->host[i].detail].phase;
+}
+
+/* A call of XLA's of code that it does not know ("custom-call.5": Pallas on a TPU), of more than
+ * one percent of the device's time. */
+static inline bool is_library_call(const struct module_costs *costs, const struct uncounted_op *op)
+{
+    return strstr(op->name, "custom-call") && op->device_ns > costs->device_ns / 100;
 }
 
 /* `costs` must be zeroed. Texts live as long as the trace. */

@@ -431,11 +431,15 @@ static void read_inner_packet(struct perfetto_reading *reading, struct proto_byt
     if (perfetto_read_known(reading, message) || read_usual_packet(reading, message))
         return;
     collect_packet(&packet, message);
-    read_packet(reading, message, &packet);
+    if (packet.packets.length)
+        set_aside(reading, (int64_t)message.length,
+                  "compressed packets within compressed ones are not unpacked");
+    else
+        read_packet(reading, message, &packet);
 }
 
-/* One level only: compressed packets within compressed ones are not written, and unpacking
- * them would have no bound. */
+/* One level only: compressed packets within compressed ones are not written by a recorder, and
+ * unpacking them would have no bound. Those of another tool are told. */
 static void read_compressed(struct perfetto_reading *reading, const struct packet *outer,
                             bool is_cut)
 {

@@ -439,6 +439,19 @@ static void use_program(struct event_detail *detail, struct xplane_reading *read
     detail->work = known_word(reading, work);
 }
 
+/* XLA's own count. Of what it calls without knowing it (Pallas on a TPU) it says 0, which is none.
+ */
+static int64_t flops_of_stat(const struct xplane_op *op)
+{
+    int64_t flops = xplane_has(op->stats, XSTAT_FLOPS) ? xplane_number(op->stats, XSTAT_FLOPS) : -1;
+    struct proto_bytes category = xplane_text(op->stats, XSTAT_CATEGORY);
+
+    if (op->is_uncounted || flops < 0 ||
+        (flops == 0 && proto_text_begins(category, "custom") && scope_has(category, "call")))
+        return -1;
+    return flops;
+}
+
 /* What the profiler measured or XLA's cost analysis wrote with the event goes before what the
  * program's text gives: it belongs to this very op. */
 static uint32_t operator_detail(struct xplane_reading *reading, const struct xplane_op *op,
@@ -462,10 +475,8 @@ static uint32_t operator_detail(struct xplane_reading *reading, const struct xpl
         work = "communication";
     if (work)
         detail.work = known_word(reading, work);
-    if (!op->is_uncounted && xplane_has(op->stats, XSTAT_FLOPS) &&
-        xplane_number(op->stats, XSTAT_FLOPS) >= 0)
-        detail.flops = xplane_number(op->stats, XSTAT_FLOPS);
-    else if (hlo)
+    detail.flops = flops_of_stat(op);
+    if (detail.flops < 0 && hlo)
         use_program(&detail, reading, op, hlo);
     if (xplane_has(op->stats, XSTAT_BYTES) && xplane_number(op->stats, XSTAT_BYTES) >= 0)
         detail.bytes = xplane_number(op->stats, XSTAT_BYTES);

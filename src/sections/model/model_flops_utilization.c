@@ -90,9 +90,10 @@ static const char *remark_on_mfu(const struct utilization *work)
     int64_t matrix_ns = ledger_account_ns(work->input->ledger, ACCOUNT_MATRIX);
     int64_t uncosted_ns = work->efficiency->total.time.uncosted_ns;
 
-    if (work->input->ledger->is_cpu_only && work->efficiency->costs->lacks_products)
-        return "at least: ops that are not counted (compiled code, sparse operands) may hold "
-               "products";
+    if ((work->input->ledger->is_cpu_only || uncosted_ns == 0) &&
+        efficiency_lacks_unseen_products(work->efficiency))
+        return "at least: ops that are not counted (compiled code, sparse operands, calls of "
+               "libraries) may hold products";
     if (peaks->device && peaks->match.kind == DEVICE_NEAR && uncosted_ns == 0)
         return remark_on_near_device(work);
     if (uncosted_ns == 0)
