@@ -42,7 +42,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "function names defined more than once": (9, 20),
     "headers with one user beside their own .c": (20, 20),
     "comment lines in .c, %": (8, 8),
-    ".c files in src": (586, 400),
+    ".c files in src": (587, 400),
     "lines of .c in src": (156640, 82000),
     "lines of .c and .h in src": (180045, 96000),
     "places that decode a summary of a rank": (1, 1),
