@@ -66,8 +66,9 @@ static void read_kernel_symbol(struct rocprof_run *run, const struct json_slice 
     static const char *const keys[] = {"formatted_kernel_name", "demangled_kernel_name",
                                        "kernel_name"};
     struct rocprof_kernel kernel = {.id = rocprof_json_integer(symbol, "kernel_id", index)};
-    int64_t registers = rocprof_run_small(rocprof_json_integer(symbol, "arch_vgpr_count", 0)) +
-                        rocprof_run_small(rocprof_json_integer(symbol, "accum_vgpr_count", 0));
+    int64_t registers =
+        (int64_t)rocprof_run_small(rocprof_json_integer(symbol, "arch_vgpr_count", 0)) +
+        rocprof_run_small(rocprof_json_integer(symbol, "accum_vgpr_count", 0));
     struct json_slice name;
 
     kernel.registers = registers > 0 ? rocprof_run_small(registers) : -1;

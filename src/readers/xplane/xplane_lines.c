@@ -2,6 +2,7 @@
 #include "base/core/array.h"
 #include "base/core/large_array.h"
 #include "base/core/large_sort.h"
+#include "base/core/saturated.h"
 #include "readers/xplane/xplane_reading.h"
 
 #include <inttypes.h>
@@ -415,7 +416,7 @@ static bool holds_next(const struct xplane_event *events, size_t index, size_t c
     const struct xplane_event *next = event + 1;
 
     return index + 1 < count && next->duration_ps > 0 &&
-           next->offset_ps - event->offset_ps < event->duration_ps &&
+           saturated_difference(next->offset_ps, event->offset_ps) < event->duration_ps &&
            next->duration_ps < event->duration_ps;
 }
 
