@@ -190,6 +190,10 @@ struct plan_idle_choices plan_idle_choices_of(const struct plan_setting *setting
                                               const struct plan_layout *layout,
                                               const struct plan_outcome *outcome);
 
+/* Likewise of a server: its decode and prefill of `context` tokens on `tensor` devices. */
+struct plan_idle_choices plan_idle_choices_of_server(const struct plan_setting *setting,
+                                                     int64_t tensor, int64_t context);
+
 /* ---- inference ---- */
 
 struct plan_requests {

@@ -178,3 +178,42 @@ struct plan_idle_choices plan_idle_choices_of(const struct plan_setting *setting
     plan_add_idle_numbers(&idle, setting, layout, outcome);
     return idle;
 }
+
+/* A server's step is held beside those of one request, which reduce what larger ones do, too. */
+static bool plan_serves_alike(const struct plan_setting *one, const struct plan_setting *other,
+                              int64_t tensor, int64_t context)
+{
+    const struct plan_requests decode = {1, 1, context, true};
+    const struct plan_requests prefill = {1, context, context, false};
+
+    return plan_is_same(plan_serving_step(one, tensor, decode).seconds,
+                        plan_serving_step(other, tensor, decode).seconds) &&
+           plan_is_same(plan_serving_step(one, tensor, prefill).seconds,
+                        plan_serving_step(other, tensor, prefill).seconds);
+}
+
+struct plan_idle_choices plan_idle_choices_of_server(const struct plan_setting *setting,
+                                                     int64_t tensor, int64_t context)
+{
+    struct plan_idle_choices idle = {.count = 0};
+    struct plan_setting usual = *setting;
+    struct plan_setting other = *setting;
+
+    usual.node = 0;
+    usual.network = 0.0;
+    plan_defaults(&usual);
+    other.reduces_by_nccl = false;
+    if (setting->reduces_by_nccl && plan_serves_alike(setting, &other, tensor, context))
+        plan_add_idle(&idle, (struct plan_idle_choice){"--allreduce nccl",
+                                                       "several devices of one node (--tp)"});
+    other = *setting;
+    other.node = usual.node;
+    if (setting->node != usual.node && plan_serves_alike(setting, &other, tensor, context))
+        plan_add_idle(&idle, (struct plan_idle_choice){"--node", "more devices than a node has"});
+    other = *setting;
+    other.network = 2.0 * setting->network;
+    if (!plan_is_same(setting->network, usual.network) &&
+        plan_serves_alike(setting, &other, tensor, context))
+        plan_add_idle(&idle, (struct plan_idle_choice){"--network", "groups across nodes"});
+    return idle;
+}

@@ -114,12 +114,8 @@ static void plan_add_sizes(struct results *results, struct section *section,
 
 /* An option that is typed and does nothing would be taken for planned. */
 static void plan_add_idle_choices(struct results *results, struct section *section,
-                                  const struct plan_setting *setting,
-                                  const struct plan_layout *layout,
-                                  const struct plan_outcome *outcome)
+                                  struct plan_idle_choices idle)
 {
-    struct plan_idle_choices idle = plan_idle_choices_of(setting, layout, outcome);
-
     for (int i = 0; i < idle.count; i++)
         section_add_warning(results, section,
                             results_format(results, "%s has no effect here: it is of %s",
@@ -162,7 +158,7 @@ struct section *describe_plan(struct results *results, const struct plan_setting
                     value_text(plan_layout_text(results, layout)));
     plan_add_number(results, section, "sharing", "batch and memory",
                     value_text(plan_sharing_text(results, setting, layout)));
-    plan_add_idle_choices(results, section, setting, layout, outcome);
+    plan_add_idle_choices(results, section, plan_idle_choices_of(setting, layout, outcome));
     if (setting->model->note)
         plan_add_number(results, section, "note", "note", value_text(setting->model->note));
     plan_add_number(results, section, "step_time", "step time", plan_time(outcome->step));
@@ -527,6 +523,8 @@ void describe_plan_serving(struct results *results, struct rank_results *rank,
         plan_add_number(results, section, "decode_tokens_per_second", "decode, tokens a second",
                         value_number(step.tokens_per_second));
     plan_warn_of_positions(results, section, setting->model, "--context", server->context);
+    plan_add_idle_choices(results, section,
+                          plan_idle_choices_of_server(setting, server->tensor, server->context));
     if (best == 0)
         plan_warn_of_none(results, section, setting, server, more.fits);
     plan_add_phases(results, section, setting, server);
