@@ -443,6 +443,7 @@ TESTS.pop("rocprof_process")
 BLOCKS = """
 xplane, TPU: FLOPs and bytes are of an op, for each time that it runs: xplane_metadata_stats_count_each_time
 xplane, TPU: calls of what XLA does not know, with 0 FLOPs: xplane_calls_of_libraries_have_no_flops
+xplane, TPU: no plane of a host: xplane_a_core_alone_tells_of_no_host
 xplane, TPU: planes are numbered 2, 10, 18, 26: xplane_ids_of_planes_are_any
 xplane, TPU: lines of a device begin at 0, those of the host in 1970: xplane_lines_of_devices_may_begin_at_zero
 xplane, TPU: "Async XLA Ops" lie over "XLA Ops": xplane_async_ops_overlap_ops

@@ -7,6 +7,7 @@ from typing import Any
 
 from recorder_formats import report_of
 from stumbling_case import Case, same
+from stumbling_xplane import tpu
 from xplane_file import Event, Line, Plane, instruction, number, operands, programs_plane
 from xplane_file import shape, text, write_space
 
@@ -125,6 +126,17 @@ def xplane_calls_of_libraries_have_no_flops(case: Case) -> None:
         same(
             "calls of libraries" in case.printed(path, "report --section mfu --width 200"), is_there
         )
+
+
+def xplane_a_core_alone_tells_of_no_host(case: Case) -> None:
+    """Why a TPU waits is then not known: its ops are none of a host's."""
+    host = Plane("/host:CPU")
+    host.lines = [Line("python", [Event("f", 0, 9 * US)], 7)]
+    path = case.folder / "a.xplane.pb"
+    for planes, is_there in (([tpu()], False), ([tpu(), host], True)):
+        write_space(path, planes)
+        same("no host is recorded" in case.printed(path, "report --all"), not is_there)
+        same("Python between operators" in case.printed(path, "report --all"), is_there)
 
 
 def library_run(way: str, runs: int, compiled: bytes) -> list[Plane]:

@@ -260,15 +260,27 @@ static bool tell_of_host_code(struct advice_case *advice, struct advice_claim *c
     return true;
 }
 
-/* Nothing but marks of steps: what the host does is not known to be Python, nor anything else. */
+/* Nothing but marks of steps: what the host does is not known to be Python, nor anything else. Ops
+ * that JAX tells of a device stand on a track of their own, with its steps and scopes: no host is
+ * seen there. Ranges of other tracks are a host's. */
 static bool has_host(const struct advice_case *advice)
 {
     const struct trace *trace = advice->trace;
+    bool has_device_ops = trace->facts.platform == PLATFORM_JAX && !advice->ledger->is_cpu_only;
+    uint32_t op_track = UINT32_MAX;
 
-    if (advice->calls.operators > 0 || advice->calls.python_frames > 0)
+    if ((advice->calls.operators > 0 && !has_device_ops) || advice->calls.python_frames > 0)
         return true;
-    for (uint32_t i = 0; i < trace->host_count; i++)
-        if (trace->host[i].kind != EVENT_ANNOTATION)
+    for (uint32_t i = 0; i < trace->host_count; i++) {
+        const struct event *event = &trace->host[i];
+
+        if (event->kind == EVENT_OPERATOR && has_device_ops)
+            op_track = event->track;
+        else if (event->kind != EVENT_ANNOTATION)
+            return true;
+    }
+    for (uint32_t i = 0; has_device_ops && i < trace->host_count; i++)
+        if (trace->host[i].track != op_track)
             return true;
     return false;
 }
@@ -277,7 +289,8 @@ static bool tell_of_no_host(struct advice_case *advice, struct advice_claim *cla
 {
     claim->title = "idle, and no host is recorded";
     claim->evidence = gap;
-    claim->try_this = recorder_words_for(advice->trace)->operators;
+    claim->try_this = advice->calls.operators == 0 ? recorder_words_for(advice->trace)->operators
+                                                   : recorder_words_for(advice->trace)->stacks;
     claim->confidence = CONFIDENCE_LOW;
     claim->reason = "the cause is not in the recording";
     return true;
