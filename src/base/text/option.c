@@ -35,19 +35,53 @@ static bool takes_value(const struct option *option)
            option->kind != OPTION_ALIAS;
 }
 
+/* What launchers, Megatron-LM and others call an option. NULL: none of these. */
+static const char *known_elsewhere(const struct option *options, const char *name)
+{
+    static const char *const names[][2] = {
+        {"gpu", "device"},
+        {"gpus", "devices"},
+        {"num-gpus", "devices"},
+        {"world-size", "devices"},
+        {"tensor-parallel-size", "tp"},
+        {"tensor-model-parallel-size", "tp"},
+        {"pipeline-parallel-size", "pp"},
+        {"pipeline-model-parallel-size", "pp"},
+        {"context-parallel-size", "cp"},
+        {"expert-parallel-size", "ep"},
+        {"expert-model-parallel-size", "ep"},
+        {"data-parallel-size", "dp"},
+        {"micro-batch-size", "micro-batch"},
+        {"global-batch-size", "global-batch"},
+        {"seq-len", "seq"},
+        {"seq-length", "seq"},
+        {"sequence-length", "seq"},
+        {"zero-stage", "zero"},
+        {"precision", "dtype"},
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i][0], name) == 0 &&
+            find_by_name(options, names[i][1], strlen(names[i][1])))
+            return names[i][1];
+    return NULL;
+}
+
 /* The nearest name is offered only if it is near: see spelling.c. */
 static bool unknown_option(const struct option *options, const char *name, size_t length,
                            struct error *error)
 {
     char given[64];
+    const char *elsewhere;
     struct spelling best = {0};
 
     snprintf(given, sizeof given, "%.*s", (int)(length < 60 ? length : 60), name);
     for (const struct option *option = options; option->name; option++)
         spelling_consider(&best, given, option->name);
-    if (best.word)
+    elsewhere = known_elsewhere(options, given);
+    if (elsewhere || best.word)
         return error_set(error, ERROR_USAGE, "unknown option '--%s': did you mean '--%s'?", given,
-                         best.word);
+                         elsewhere ? elsewhere : best.word);
     return error_set(error, ERROR_USAGE, "unknown option '--%s': --help lists those there are",
                      given);
 }

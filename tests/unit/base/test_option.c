@@ -36,6 +36,7 @@ static const struct option options[] = {
     FLAG_OPTION("quiet", FIELD(is_quiet), "say less", .letter = 'q'),
     NEGATED_OPTION("no-bar", FIELD(has_bar), "no bar"),
     INTEGER_OPTION("top", FIELD(top), "N", 0, 50, "rows", .letter = 'n'),
+    INTEGER_OPTION("devices", FIELD(top), "N", 1, 99999, "devices"),
     INTEGER_OPTION("samples", FIELD(top), "N", 1, 99999, "samples"),
     CHOICE_OPTION("format", FIELD(format), "NAME", formats, "how to print"),
     ALIAS_OPTION("json", "format", "json", "short for --format json"),
@@ -137,6 +138,8 @@ static void operands_are_what_is_left(void **state)
 static void wrong_lines_say_what_is_accepted(void **state)
 {
     assert_refused("--tpo 3", "unknown option '--tpo': did you mean '--top'?");
+    assert_refused("--gpus 3", "unknown option '--gpus': did you mean '--devices'?");
+    assert_refused("--gpu 3", "unknown option '--gpu': --help lists those there are");
     assert_refused("--zzzzzz", "unknown option '--zzzzzz': --help lists those there are");
     assert_refused("-z", "unknown option '-z': --help lists those there are");
     assert_refused("--top", "option '--top' needs a value: --top N");
