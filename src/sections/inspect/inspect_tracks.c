@@ -3,6 +3,7 @@
 #include "base/core/array.h"
 #include "base/core/out_of_memory.h"
 #include "base/core/saturated.h"
+#include "base/core/spare_pages.h"
 #include "sections/inspect/inspect_sections.h"
 
 #include <stdlib.h>
@@ -23,12 +24,14 @@ static void sum_events(struct track_sum *sums, const struct event *events, uint3
                       events[i].duration_ns);
 }
 
-/* Readers that keep events give no sums. */
+/* Readers that keep events give no sums. These take their memory of the heap, which has no use for
+ * the pages that reading left. */
 struct track_sum *sums_of_tracks(const struct trace *trace)
 {
     struct track_sum *sums = require_memory(calloc((size_t)trace->track_count + 1, sizeof *sums));
     uint32_t note = 0;
 
+    (void)spare_pages_release();
     sum_events(sums, trace->host, trace->host_count);
     /* Notes and work of a device share its tracks: by start, in which order they are quickest. */
     for (uint32_t i = 0; i < trace->device_count; i++) {
