@@ -253,7 +253,7 @@ static void read_gemma4(struct architecture *architecture, struct config_keys *c
         config_fail(config,
                     "'per_layer_config' has %lld layers, and %lld have full attention: "
                     "this is not counted",
-                    (long long)wide.layers, (long long)(counts[0][1] + counts[1][1]));
+                    (long long)wide.layers, (long long)counts[0][1] + (long long)counts[1][1]);
     for (int i = 0; i < 4; i++) {
         struct layer_kind kind = gemma4_attention(architecture, config, i % 2 ? &wide : NULL);
 

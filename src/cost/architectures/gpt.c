@@ -352,7 +352,7 @@ static void read_earlier(struct architecture *architecture, struct config_keys *
     if (strcmp(keys->model_type, "gpt_bigcode") == 0 && config_flag_or(config, "multi_query", true))
         architecture->key_heads = 1;
     kind = attention_layer(architecture, head_size_of(config, architecture));
-    kind.norms = keys->layer_norms * keys->norm_vectors * architecture->hidden_size;
+    kind.norms = (int64_t)keys->layer_norms * keys->norm_vectors * architecture->hidden_size;
     kind.feed_matrix = feed_forward_weights(architecture, architecture->feed_size);
     if (strcmp(keys->model_type, "gpt_neo") == 0) {
         read_gpt_neo(architecture, config, kind);
