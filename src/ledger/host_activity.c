@@ -104,6 +104,23 @@ static bool is_garbage_collection(const char *name)
            strstr(name, "built-in method collect of");
 }
 
+/* Python that only waits for the device: JAX's block_until_ready, which records no call beside it,
+ * and what it goes through. */
+static bool is_waiting_python(const char *name)
+{
+    const char *function = strrchr(name, ' ');
+
+    return function &&
+           (strcmp(function, " block_until_ready") == 0 || strcmp(function, " try_to_block") == 0);
+}
+
+static enum host_class python_class(const char *name)
+{
+    if (is_waiting_python(name))
+        return HOST_SYNC;
+    return is_garbage_collection(name) ? HOST_GARBAGE : HOST_PYTHON;
+}
+
 /* HOST_NOTHING for events that explain no idle time: steps, the profiler's own. */
 static enum host_class event_class(const struct trace *trace, const struct event *event)
 {
@@ -123,7 +140,7 @@ static enum host_class event_class(const struct trace *trace, const struct event
             return HOST_GARBAGE;
         return is_data_loading(name) ? HOST_DATA : HOST_ANNOTATION;
     case EVENT_PYTHON_FUNCTION:
-        return is_garbage_collection(name) ? HOST_GARBAGE : HOST_PYTHON;
+        return python_class(name);
     case EVENT_SYSTEM_CALL:
         return HOST_SYSTEM;
     /* The profiler's own flushing is no activity of the program: what lies around it says

@@ -101,6 +101,9 @@ static void a_gap_is_explained_by_what_the_launching_thread_does(void **state)
         {EVENT_OPERATOR, "aten::add", ACCOUNT_IDLE_OPERATOR},
         {EVENT_ANNOTATION, "save checkpoint", ACCOUNT_IDLE_ANNOTATION},
         {EVENT_PYTHON_FUNCTION, "train.py(10): log", ACCOUNT_IDLE_PYTHON},
+        {EVENT_PYTHON_FUNCTION, "api.py(2490): try_to_block", ACCOUNT_IDLE_SYNC},
+        {EVENT_PYTHON_FUNCTION, "array.py(7): block_until_ready", ACCOUNT_IDLE_SYNC},
+        {EVENT_PYTHON_FUNCTION, "train.py(10): try_to_block_ads", ACCOUNT_IDLE_PYTHON},
     };
 
     (void)state;
