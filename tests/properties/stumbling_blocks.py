@@ -450,6 +450,7 @@ xplane, TPU: "Async XLA Ops" lie over "XLA Ops": xplane_async_ops_overlap_ops
 xplane, TPU: most of "XLA Ops" may wait for copies: xplane_copy_done_is_no_kernel
 xplane, TPU: durations of less than a nanosecond: xplane_times_have_picoseconds xplane_work_without_a_length_is_told
 xplane, TPU: lines and planes without events: xplane_empty_lines_and_planes
+xplane, TPU: a plane without device_type_string: xplane_a_tpu_without_a_type_is_no_gpu
 xplane, GPU: no line but streams, and no name of the device: xplane_gpus_have_streams_alone_and_no_name
 xplane, GPU: one hlo_op in several programs: xplane_an_op_is_of_a_program
 xplane, GPU: kernels of libraries in command buffers: xplane_buffers_hide_the_ops_of_libraries

@@ -107,6 +107,15 @@ def xplane_empty_lines_and_planes(case: Case) -> None:
     same(len(report_of(case.program, path)[1]), 1)
 
 
+def xplane_a_tpu_without_a_type_is_no_gpu(case: Case) -> None:
+    plane = tpu()
+    plane.stats = {}
+    path = case.folder / "a.xplane.pb"
+    write_space(path, [plane])
+    same("TPU" in case.printed(path, "report"), True)
+    same("GPU" in case.printed(path, "report"), False)
+
+
 # ---- XSpaces: GPU and CPU ------------------------------------------------------------------------
 
 

@@ -200,6 +200,8 @@ static void add_device(struct xplane_reading *reading, const struct xplane *plan
     };
 
     if (found->device.is_tpu) {
+        if (!device.name)
+            device.name = string_pool_add(&reading->builder.strings, "TPU", 3);
         device.compute_major = -1; /* the generation, which is no compute capability */
         device.compute_minor = -1;
     }
