@@ -253,7 +253,7 @@ class Wheel(unittest.TestCase):
         pip = [cls.python, "-m", "pip", "--disable-pip-version-check"]
         if call(*pip, "download", "-q", "--no-deps", "-d", cls.folder, "meson-python").returncode:
             raise unittest.SkipTest("needs meson-python, which pip could not get")
-        quickly = "-Csetup-args=-Doptimization=0"  # built, not measured
+        quickly = "--config-settings=setup-args=-Doptimization=0"  # built, not measured
         built = call(*pip, "wheel", "-q", quickly, "--no-deps", "-w", cls.folder / "wheel", ROOT)
         if built.returncode != 0:
             raise AssertionError(f"pip wheel: {built.stdout}{built.stderr}")
