@@ -177,7 +177,7 @@ struct event_detail {
     uint32_t call_stack;      /* Call stack, with ';' between frames */
     uint32_t work;  /* the key of a class of work (ledger/kernel_class.h), where the recorder tells
                        it by other words than names: "matmul"; "other": no matrix work */
-    uint32_t phase; /* "backward" or "recompute", where the recorder tells it */
+    uint32_t phase; /* "forward", "backward" or "recompute", where the recorder tells it */
     uint32_t kernel_name; /* runtime calls: what they launch, where they tell (HIP) */
     /* operators that are kernels torch.compile wrote */
     uint32_t code;     /* kernel_hash: tells kernels of one name apart */

@@ -99,6 +99,10 @@ const char *config_class(const struct config_keys *config);
 /* How many labels a classifier has: num_labels, the members of id2label, or 2. */
 int64_t config_labels(struct config_keys *config);
 
+/* What layer_types has for layer `index`: "" where the list has no text there; NULL without a list.
+ * The text is the config's. */
+const char *config_layer_type(const struct config_keys *config, int64_t index);
+
 /* Is layer `index` of this type by layer_types? `otherwise` without that list, whose types must be
  * two of those known: "full_attention", and `type`. */
 bool config_layer_is(struct config_keys *config, int64_t index, const char *type, bool otherwise);

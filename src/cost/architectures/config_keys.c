@@ -183,18 +183,25 @@ int64_t config_labels(struct config_keys *config)
     return count;
 }
 
-/* Linear in the layer: models have a hundred of them. A type that is not known ends the
- * reading, since guessing it would be counted as known. */
-bool config_layer_is(struct config_keys *config, int64_t index, const char *type, bool otherwise)
+/* Linear in the layer: models have a hundred of them. */
+const char *config_layer_type(const struct config_keys *config, int64_t index)
 {
     const struct json_node *node = json_items_of(config->root, "layer_types");
-    const char *name;
 
     if (!node)
-        return otherwise;
+        return NULL;
     for (int64_t i = 0; node && i < index; i++)
         node = node->next;
-    name = node && node->kind == JSON_STRING ? node->text : "";
+    return node && node->kind == JSON_STRING ? node->text : "";
+}
+
+/* A type that is not known ends the reading, since guessing it would be counted as known. */
+bool config_layer_is(struct config_keys *config, int64_t index, const char *type, bool otherwise)
+{
+    const char *name = config_layer_type(config, index);
+
+    if (!name)
+        return otherwise;
     if (strcmp(name, type) != 0 && strcmp(name, "full_attention") != 0)
         config_fail(config,
                     "'layer_types' has '%.40s' for layer %lld: '%s' and 'full_attention' are what "

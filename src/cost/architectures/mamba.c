@@ -192,14 +192,10 @@ enum { HAS_DENSE, HAS_EXPERTS, FEEDS };
 static bool is_attention_layer(struct config_keys *config, int64_t layer, const char *other,
                                bool otherwise)
 {
-    const struct json_node *node = json_items_of(config->root, "layer_types");
-    const char *name;
+    const char *name = config_layer_type(config, layer);
 
-    if (!node)
+    if (!name)
         return otherwise;
-    for (int64_t i = 0; node && i < layer; i++)
-        node = node->next;
-    name = node && node->kind == JSON_STRING ? node->text : "";
     if (strcmp(name, "full_attention") == 0 || strcmp(name, "attention") == 0)
         return true;
     if (strcmp(name, other) != 0 && strcmp(name, "mamba") != 0)
