@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,9 @@ class Job:
         assert line, f"ended by {self.process.wait()}: {self.errors.read()}"
         words: dict[str, Any] = json.loads(line)
         return words
+
+    def is_traced(self) -> bool:
+        return "TracerPid:\t0" not in Path(f"/proc/{self.pid}/status").read_text()
 
     def mappings(self) -> int:
         """Writable ones without a name and of the size of what is brought."""
@@ -217,11 +221,25 @@ class InsideTest(unittest.TestCase):
         self.assertEqual(job.line(), "ready")
         return job
 
+    def asleep(self, what: str, python: Any = PYTHON) -> Job:
+        """In the call that it begins with: until then it runs Python, and may answer."""
+        job = self.stand_in(what, python)
+        wait_until(lambda: ") S " in Path(f"/proc/{job.pid}/stat").read_text())
+        return job
+
     def shim(self) -> Path:
         path = self.folder / "ending_calls.so"
         command = ["cc", "-shared", "-fPIC", "-o", path, HERE / "ending_calls.c"]
         subprocess.run([str(word) for word in command], check=True)
         return path
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """However slow the machine is: no length of a sleep is right for all of them."""
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end, "it has not come to that within a minute"
+        time.sleep(0.01)
 
 
 def can_chroot() -> bool:
@@ -507,7 +525,8 @@ class OtherTest(InsideTest):
             ("sum(range(400_000_000))", "stays within the interpreter|has run no Python|has not"),
         ):
             before = left_folders()
-            job = self.stand_in(what, sys.executable)
+            begin = self.asleep if "sleep" in what else self.stand_in
+            job = begin(what, sys.executable)
             done = self.attach("--wait", 1, job.pid)
             self.assertEqual(done.returncode, 4, done.stderr)
             self.assertRegex(done.stderr, message)
@@ -569,18 +588,17 @@ class OtherTest(InsideTest):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertRegex(done.stderr, "may not be traced|seccomp")
         os.kill(job.pid, signal.SIGSTOP)
-        while ") T " not in Path(f"/proc/{job.pid}/stat").read_text():
-            time.sleep(0.01)  # a signal is sent at once, and heard when the other has its turn
+        wait_until(lambda: ") T " in Path(f"/proc/{job.pid}/stat").read_text())
         done = self.attach(job.pid)
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertIn("is stopped", done.stderr)
         os.kill(job.pid, signal.SIGCONT)
 
     def test_one_that_is_stopped_after_it_was_asked_is_named(self) -> None:
-        job = self.stand_in("ctypes.PyDLL(None).sleep(20)")
-        words = self.command("--wait", 2, job.pid)
+        job = self.asleep("ctypes.PyDLL(None).sleep(60)")
+        words = self.command("--wait", 4, job.pid)
         asking = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
-        time.sleep(1)
+        wait_until(lambda: job.mappings() == 1 and not job.is_traced())  # it has been asked
         os.kill(job.pid, signal.SIGSTOP)
         said = asking.communicate(timeout=60)[1]
         os.kill(job.pid, signal.SIGCONT)
@@ -595,11 +613,7 @@ class OtherTest(InsideTest):
             words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
         try:
-            for _ in range(200):
-                status = Path(f"/proc/{job.pid}/status").read_text()
-                if "TracerPid:\t0" not in status:
-                    break
-                time.sleep(0.1)
+            wait_until(job.is_traced)
             done = self.attach(job.pid)
         finally:
             os.killpg(debugger.pid, signal.SIGTERM)
