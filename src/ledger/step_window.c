@@ -26,7 +26,7 @@ static const char *const words[] = {
 };
 enum { WORD_COUNT = sizeof words / sizeof *words, LETTERS_MAX = 32 };
 
-/* How many words are known; the first that a trace has twice or more is taken for its steps. */
+/* How many words are known. */
 static int step_word_count(void)
 {
     return WORD_COUNT;
@@ -78,6 +78,19 @@ int64_t step_number_in(const char *name)
             return -1;
     }
     return number;
+}
+
+/* "step 7", "iteration_12", "step 7 (train)": a step's word, its number and nothing but a note. */
+static bool is_numbered_step(const char *name)
+{
+    const char *number = name;
+    const char *end;
+
+    while (isalpha((unsigned char)*number) || *number == ' ' || *number == '_' || *number == '-')
+        number++;
+    number += strspn(number, ":=# ");
+    end = number + strspn(number, "0123456789");
+    return step_word_of(name) >= 0 && end > number && (*end == '\0' || strncmp(end, " (", 2) == 0);
 }
 
 /* ---- step window ----------------------------------------------------------------------------- */
@@ -270,11 +283,14 @@ static void find_optimizer_steps(struct step_windows *result, const struct trace
 
 /* ---- ranges that the program named ---------------------------------------------------------- */
 
-/* A number in a name is that of the step only where it counts up by one from range to range: else
- * it may be of tokens, or of a batch's size, and steps are numbered from 0. */
-static void number_ranges(struct step_windows *result)
+/* A number in a name is that of the step only where it counts up by one from range to range, or
+ * where it is all that a single one says: else it may be of tokens, or of a batch's size, and steps
+ * are numbered from 0. */
+static void number_ranges(struct step_windows *result, const struct trace *trace)
 {
-    bool counts_up = result->count > 1 && result->windows[0].number >= 0;
+    bool counts_up =
+        result->windows[0].number >= 0 &&
+        (result->count > 1 || is_numbered_step(trace_text(trace, result->windows[0].name)));
 
     for (uint32_t i = 1; i < result->count; i++)
         counts_up = counts_up && result->windows[i].number - 1 == result->windows[i - 1].number;
@@ -304,23 +320,27 @@ static void collect_ranges(struct step_windows *result, const struct trace *trac
         return;
     qsort(result->windows, result->count, sizeof(*result->windows), compare_windows);
     keep_one_thread(result, trace->track_count);
-    number_ranges(result);
+    number_ranges(result, trace);
     result->source = WINDOW_RANGES;
 }
 
-/* How many ranges there are for each word that names steps; free() it. */
+/* For each word that names steps how much there is of it: 2 is enough. A recording of one step has
+ * one range, whose number must say what it is, as a "batch" alone may be anything. free() it. */
 static uint32_t *count_step_words(const struct trace *trace, const int8_t *word_of)
 {
     uint32_t *counts = require_memory(calloc((size_t)step_word_count(), sizeof(*counts)));
 
     for (uint32_t i = 0; i < trace_recorded_host_count(trace); i++) {
-        if (trace->host[i].kind == EVENT_ANNOTATION && word_of[trace->host[i].name] >= 0)
-            counts[word_of[trace->host[i].name]]++;
+        const struct event *event = &trace->host[i];
+
+        if (event->kind == EVENT_ANNOTATION && word_of[event->name] >= 0)
+            counts[word_of[event->name]] +=
+                is_numbered_step(trace_text(trace, event->name)) ? 2 : 1;
     }
     return counts;
 }
 
-/* Ranges called "iteration 5" and the like, where there are at least two. */
+/* Ranges called "iteration 5" and the like. */
 static void find_named_steps(struct step_windows *result, const struct trace *trace)
 {
     size_t count = string_pool_count(&trace->strings);

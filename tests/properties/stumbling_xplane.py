@@ -56,6 +56,24 @@ def xplane_lines_of_devices_may_begin_at_zero(case: Case) -> None:
     same(sum(ns for _, ns in case.kernels(path).values()), 3000)
 
 
+def xplane_a_recording_of_one_step_has_it(case: Case) -> None:
+    """By its number, be it told by the device or by the host; a name without a number is none."""
+    host, alone = Plane("/host:CPU"), tpu()
+    alone.lines = alone.lines[1:]
+    path = case.folder / "a.xplane.pb"
+    for name, stats, wanted in (
+        ("", {}, [(4, 10_000)]),
+        ("train", {"step_num": 12}, [(12, 9_000)]),
+        ("iteration 3", {}, [(3, 9_000)]),
+        ("step", {}, [(0, 5_000)]),  # of all work
+        ("step.a 3", {}, [(0, 5_000)]),
+    ):
+        host.lines = [Line("python", [Event(name, 0, 9 * 10**6, dict(stats))], 7)]
+        write_space(path, [alone, host] if name else [tpu()])
+        found = case.rows(path, "step_ledger", "steps")
+        same([(row["step"], row["duration"]) for row in found], wanted)
+
+
 def xplane_async_ops_overlap_ops(case: Case) -> None:
     plane = tpu()
     copy = "%copy-start.1 = f32[64]{0} copy-start(%c)"
@@ -92,9 +110,12 @@ def xplane_times_have_picoseconds(case: Case) -> None:
 
 def xplane_work_without_a_length_is_told(case: Case) -> None:
     plane = tpu()
-    plane.lines[1].events = [Event(PRODUCT, 10**6 + 400, 999_700), Event(PRODUCT, 2 * 10**6, 600)]
+    plane.lines = plane.lines[1:]
+    plane.lines[0].events = [Event(PRODUCT, 10**6 + 400, 999_700), Event(PRODUCT, 2 * 10**6, 600)]
+    host = Plane("/host:CPU")
+    host.lines = [Line("python", [Event("f", 0, 10**7)], 7)]
     path = case.folder / "a.xplane.pb"
-    write_space(path, [plane])  # the first holds the second, whose time it is
+    write_space(path, [plane, host])  # the first holds the second, whose time it is
     same(case.code(path), 4)
     same("no work of its steps has a length" in case.printed(path, "report"), True)
 
