@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Larger ones win nothing that was ever published, and multiply what is tried. */
-enum { CHUNKS_MAX = 16, CONTEXT_MAX = 64, MICRO_MAX = 64, TOKENS_OF_PART = 1024 };
+enum { CHUNKS_MAX = 16, CONTEXT_MAX = 64, MICRO_MAX = 1024, TOKENS_OF_PART = 256 };
 
 /* The largest loss; useful time is none. */
 enum plan_account plan_limit(const struct plan_outcome *outcome)
@@ -132,17 +132,25 @@ static void plan_try_memory(struct plan_trial *trial)
         }
 }
 
-/* Powers of two, as tiles are; the batch must divide. */
+/* Where only whether there is a layout is asked, one is enough. */
+static bool plan_is_answered(const struct plan_trial *trial)
+{
+    return trial->is_counted_only && trial->search->planned > 0;
+}
+
+/* All that divide the batch: 96 samples on 32 devices are passes of 3. */
 static void plan_try_micro(struct plan_trial *trial)
 {
     int64_t of_replica = trial->setting->batch / trial->layout.data;
     int64_t first = trial->fixed->micro > 0 ? trial->fixed->micro : 1;
-    int64_t last = trial->fixed->micro > 0 ? trial->fixed->micro : MICRO_MAX;
+    int64_t last = trial->fixed->micro > 0  ? trial->fixed->micro
+                   : of_replica < MICRO_MAX ? of_replica
+                                            : MICRO_MAX;
 
     if (trial->setting->batch % trial->layout.data != 0)
         return;
-    for (trial->layout.micro = first; trial->layout.micro <= last; trial->layout.micro *= 2)
-        if (of_replica % trial->layout.micro == 0)
+    for (trial->layout.micro = first; trial->layout.micro <= last; trial->layout.micro++)
+        if (of_replica % trial->layout.micro == 0 && !plan_is_answered(trial))
             plan_try_memory(trial);
 }
 
@@ -164,7 +172,7 @@ static void plan_try_expert(struct plan_trial *trial)
     int64_t of_stage = trial->layout.tensor * trial->layout.context * trial->layout.data;
     int64_t fixed = trial->fixed->expert;
 
-    for (int64_t expert = 1; expert <= experts && expert <= of_stage; expert *= 2) {
+    for (int64_t expert = 1; expert <= experts && expert <= of_stage; expert++) {
         trial->layout.expert = fixed > 0 ? fixed : expert;
         if (of_stage % trial->layout.expert == 0 && experts % trial->layout.expert == 0)
             plan_try_micro(trial);
@@ -197,15 +205,15 @@ static void plan_try_chunks(struct plan_trial *trial)
             plan_try_expert(trial);
 }
 
-/* By powers of two, and only while a part of the sequence has TOKENS_OF_PART tokens: smaller
- * ones cost more to exchange than they save. What was given is tried all the same. */
+/* Only while a part of the sequence has TOKENS_OF_PART tokens: smaller ones cost more to exchange
+ * than they save. What was given is tried all the same. */
 static void plan_try_context(struct plan_trial *trial)
 {
     int64_t left = trial->devices / trial->layout.tensor / trial->layout.pipeline;
     int64_t first = trial->fixed->context > 0 ? trial->fixed->context : 1;
     int64_t last = trial->fixed->context > 0 ? trial->fixed->context : CONTEXT_MAX;
 
-    for (int64_t context = first; context <= last && context <= left; context *= 2) {
+    for (int64_t context = first; context <= last && context <= left; context++) {
         bool is_small = trial->setting->sequence / context < TOKENS_OF_PART;
 
         trial->layout.context = context;
@@ -217,7 +225,7 @@ static void plan_try_context(struct plan_trial *trial)
     }
 }
 
-/* Exhaustive over divisors: tensor ranks in powers of two within a node, all stages that
+/* Exhaustive over divisors: tensor ranks within a node that divide the heads, all stages that
  * divide the devices, of which plan_has_chunks leaves what the layers allow, then context, chunks,
  * experts, micro-batch, ZeRO and recomputation. Each is planned in microseconds, so some ten
  * thousand take less than a second, and none is pruned by a guess. */
@@ -229,12 +237,14 @@ static void plan_try_all(struct plan_trial *trial)
     int64_t stages = fixed->pipeline > 0 ? fixed->pipeline : model->layers;
 
     *trial->search = (struct plan_search){.planned = 0};
-    for (int64_t tensor = fixed->tensor > 0 ? fixed->tensor : 1; tensor <= tensors; tensor *= 2)
+    tensors = tensors < trial->devices ? tensors : trial->devices;
+    for (int64_t tensor = fixed->tensor > 0 ? fixed->tensor : 1; tensor <= tensors; tensor++)
         for (int64_t pipeline = fixed->pipeline > 0 ? fixed->pipeline : 1; pipeline <= stages;
              pipeline++) {
             trial->layout.tensor = tensor;
             trial->layout.pipeline = pipeline;
-            if (trial->devices % (tensor * pipeline) == 0)
+            if (trial->devices % (tensor * pipeline) == 0 && !plan_is_answered(trial) &&
+                plan_check_heads(model, tensor, NULL))
                 plan_try_context(trial);
         }
 }

@@ -1,7 +1,6 @@
 /* Planned steps: their arithmetic, the accounts' sum, and layouts that cannot be. */
 #include "cost/devices/find_device_peak.h"
 #include "cost/plan/plan_operators.h"
-#include "cost/plan/plan_search.h"
 #include "support_plan.h"
 
 #include <math.h>
@@ -587,82 +586,6 @@ static void devices_name_what_fits(void **state)
     assert_non_null(strstr(error.message, "the nearest number of devices that fits is 4"));
 }
 
-/* Each that is kept fits, is what plan_step says of it, and none is out of order, or cut as another
- * is. */
-static void search_keeps_the_fastest(void **state)
-{
-    struct architecture model = {0};
-    struct plan_setting setting = plan_for(&model, "llama-3-8b");
-    struct plan_given given = {.has_zero = false};
-    struct plan_search search;
-    struct plan_search with_tensor;
-
-    (void)state;
-    plan_search(&search, &setting, &given, 64);
-    assert_int_equal(search.best.count, PLAN_KEPT);
-    assert_true(search.fitting <= search.planned);
-    for (size_t i = 0; i < search.best.count; i++) {
-        const struct plan_candidate *at = &search.best.candidates[i];
-
-        assert_true(plan_check(&setting, &at->layout, NULL));
-        assert_int_equal(plan_devices(&at->layout), 64);
-        assert_true(plan_step(&setting, &at->layout).step == at->outcome.step);
-        assert_true(at->outcome.memory.total <= (double)setting.device->memory_bytes);
-        assert_true(i == 0 || at->outcome.step >= at[-1].outcome.step * (1.0 - 1e-9));
-        for (size_t j = 0; j < i; j++) {
-            const struct plan_layout *other = &search.best.candidates[j].layout;
-
-            assert_false(at->layout.tensor == other->tensor &&
-                         at->layout.pipeline == other->pipeline &&
-                         at->layout.recompute == other->recompute &&
-                         at->layout.micro * other->context == other->micro * at->layout.context);
-        }
-    }
-    for (size_t i = 0; i < search.too_large.count; i++) {
-        double lacks = search.too_large.candidates[i].outcome.memory.total /
-                       (double)setting.device->memory_bytes;
-
-        assert_true(lacks > 1.0 && lacks <= 1.5);
-    }
-    given.layout.tensor = 4;
-    plan_search(&with_tensor, &setting, &given, 64);
-    assert_true(with_tensor.planned > 0 && with_tensor.planned < search.planned);
-    assert_true(with_tensor.best.candidates[0].outcome.step >=
-                search.best.candidates[0].outcome.step * (1.0 - 1e-9));
-    for (size_t i = 0; i < with_tensor.best.count; i++)
-        assert_int_equal(with_tensor.best.candidates[i].layout.tensor, 4);
-    setting.batch = 1;
-    plan_search(&search, &setting, &given, 7);
-    assert_int_equal(search.planned, 0);
-}
-
-/* 126 layers are eight chunks of each of 16 stages, where both ends stand for a layer; of 61 no
- * stages of 4 or 16 are equal, and 32 layers need no others. */
-static void search_tries_the_stages_that_fit(void **state)
-{
-    struct architecture model = {0};
-    struct plan_setting setting = plan_for(&model, "llama-3-405b");
-    struct plan_given given = {.layout = {.tensor = 8, .pipeline = 16, .chunks = 8}};
-    struct plan_search search;
-
-    (void)state;
-    plan_search(&search, &setting, &given, 512);
-    assert_true(search.planned > 0);
-    given = (struct plan_given){.layout = {.tensor = 8}};
-    plan_search(&search, &setting, &given, 512);
-    assert_int_equal(search.best.candidates[0].layout.pipeline, 16);
-    assert_false(search.is_uneven);
-    setting = plan_for(&model, "deepseek-v3");
-    setting.batch = 2048;
-    given = (struct plan_given){.layout = {.expert = 64}};
-    plan_search(&search, &setting, &given, 1024);
-    assert_true(search.is_uneven && search.stages > 4);
-    setting = plan_for(&model, "llama-3-8b");
-    given = (struct plan_given){.has_zero = false};
-    plan_search(&search, &setting, &given, 64);
-    assert_false(search.is_uneven);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -690,8 +613,6 @@ int main(void)
         cmocka_unit_test(recomputation_and_sharding_save_memory),
         cmocka_unit_test(bad_layouts_name_what_fits),
         cmocka_unit_test(devices_name_what_fits),
-        cmocka_unit_test(search_keeps_the_fastest),
-        cmocka_unit_test(search_tries_the_stages_that_fit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
