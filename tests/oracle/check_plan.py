@@ -31,6 +31,7 @@ from planned_runs import (
     calibrated,
     calibrated_by_nearest,
     has_odd_heads,
+    held_by_intervals,
     kendall,
     ninety,
     of_one_software,
@@ -380,7 +381,10 @@ def plan_as_said(program: Path, run: Run, folder: Path) -> None:
         run.problem = done.stderr.strip()
         return
     sections = json.loads(done.stdout)["ranks"][0]["sections"]
-    run.planned = sections["plan"]["numbers"]["step_time"]["value"] / 1e9
+    run.planned, run.low, run.high = (
+        sections["plan"]["numbers"][key]["value"] / 1e9
+        for key in ("step_time", "step_time_low", "step_time_high")
+    )
     run.fits = str(sections["plan_memory"]["numbers"]["fits"]["value"])
     for row in sections["plan_ledger"]["tables"]["accounts"]["rows"]:
         run.accounts[row["account_key"]] = row["time"] / 1e9
@@ -537,6 +541,13 @@ def table_of_goals(
         )
     for name, runs in of_several_layouts(sources, tables).items():
         rows.append(row_of_order(name, runs))
+    held = held_by_intervals(tables, TOGETHER)
+    shares = ", ".join(f"{kind} {100 * share:.0f} %" for kind, share in held.items())
+    rows.append(
+        goal(
+            "eight of ten runs within the interval of their plan", -min(held.values()), -0.8, shares
+        )
+    )
     rows.append(
         goal("what ran is never called out of memory", len(full), 0, f"{len(full)} of them")
     )
@@ -603,6 +614,8 @@ def main() -> None:
     outcome.check(
         middle_of(calibrated_by_source(tables, calibrated)) <= 0.05, "calibrated by any other run"
     )
+    for kind, share in held_by_intervals(tables, TOGETHER).items():
+        outcome.check(share >= 0.8, f"{kind}: {share:.2f} within their intervals")
     outcome.check(len(refused) <= 1, f"refused: {[run.name + run.problem for run in refused[:5]]}")
     outcome.check(not full, f"ran, but out of memory by plan: {[run.name for run in full]}")
     made = [

@@ -32,6 +32,8 @@ class Run:
     says_recompute: bool = True
     precision: str = ""
     planned: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
     fits: str = ""
     problem: str = ""
     accounts: dict[str, float] = field(default_factory=dict)
@@ -52,6 +54,24 @@ def by_configuration(runs: list[Run]) -> list[Run]:
         first = min(repeats, key=lambda run: abs(run.measured - middle))
         once.append(Run(**{**first.__dict__, "measured": middle}))
     return once
+
+
+def has_experts(run: Run) -> bool:
+    return '"num_experts_per_tok"' in run.config
+
+
+def held_by_intervals(tables: dict[str, list[Run]], together: str) -> dict[str, float]:
+    """Share of the runs that took what their plan's interval says: of each kind that may err in its own way."""
+    kinds = {
+        "published, dense": [run for run in tables[together] if not has_experts(run)],
+        "published, experts": [run for run in tables[together] if has_experts(run)],
+        "vTrain, single node": tables["vTrain, single node"],
+        "vTrain, multi node": tables["vTrain, multi node"],
+    }
+    return {
+        kind: mean(run.low <= run.measured <= run.high for run in runs)
+        for kind, runs in kinds.items()
+    }
 
 
 def has_odd_heads(run: Run) -> bool:

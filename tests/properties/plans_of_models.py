@@ -294,8 +294,8 @@ def fault_of(done: subprocess.CompletedProcess[str]) -> str | None:
         <= numbers["step_time"]
         <= numbers["step_time_high"],
         "tokens": numbers["tokens_per_second"] > 0,
-        # Routers and patches of images are in the MFU, and in no account: little beside the rest.
-        "MFU as an account": near(rows[0]["time"], numbers["mfu"] * numbers["step_time"], 0.02),
+        # Vocabularies that --tp does not divide are padded.
+        "MFU as an account": near(rows[0]["time"], numbers["mfu"] * numbers["step_time"], 1e-3),
         "memory": min(memory[part] for part in parts) >= 0 and memory["weights"] > 0,
         "sum of memory": abs(sum(memory[part] for part in parts) - memory["total"]) <= 8,
         "least memory": 0 < memory["least"] <= memory["total"],

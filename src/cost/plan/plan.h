@@ -167,6 +167,8 @@ struct plan_outcome plan_step(const struct plan_setting *setting, const struct p
 
 struct plan_memory plan_memory(const struct plan_setting *setting,
                                const struct plan_layout *layout);
+/* What nvidia-smi shows: an allocator keeps more than tensors take. */
+double plan_reserved_bytes(const struct plan_memory *memory);
 /* What tensors take fits in `has` bytes, but not with what allocators keep beside. */
 bool plan_is_tight(const struct plan_memory *memory, double has);
 

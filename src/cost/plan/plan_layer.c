@@ -102,6 +102,8 @@ static void plan_list_mixer(const struct plan_context *context, const struct lay
     if (kind->heads == 0 || fabs(queries + results - all) > 0.01 * all) {
         queries = all * 0.6;
         results = all * 0.4;
+    } else {
+        results = all - queries; /* a gate of a few columns is with them */
     }
     plan_list(list,
               (struct plan_product){.m = context->tokens, .n = queries / tensor, .k = hidden});
@@ -207,6 +209,19 @@ static const double ROUTING_KERNELS = 20.0;
  * what the matmuls are slowed by. */
 static const double SEEN_OF_TENSOR = 0.3;
 
+/* Scores of a token for each expert, in 16 bits at least: of each token on one of the devices that
+ * share the sequence. */
+static struct plan_product plan_router(const struct plan_context *context,
+                                       const struct layer_kind *kind)
+{
+    double hidden = (double)context->setting->model->hidden_size;
+
+    return (struct plan_product){.m = context->tokens / (double)context->layout->tensor,
+                                 .n = (double)kind->router_matrix / hidden,
+                                 .k = hidden,
+                                 .batch = 1.0};
+}
+
 /* Two all-reduces a layer and pass (attention and feed-forward), of 16-bit states; with a
  * split sequence reduce-scatter and all-gather have the same volume together. */
 static void plan_add_tensor(const struct plan_context *context, struct plan_pass *pass)
@@ -307,6 +322,7 @@ static struct plan_pass plan_forward(const struct plan_context *context,
 
     for (int i = 0; i < list.count; i++)
         plan_add_product(context, &pass, list.products[i]);
+    plan_add_product(context, &pass, plan_router(context, kind));
     plan_add_scores(context, kind, &pass, false);
     plan_add_scan(context, kind, &pass, false);
     plan_add_stream(context, &pass, plan_streamed_bytes(context, kind), STREAM_KERNELS);
@@ -333,6 +349,7 @@ static struct plan_pass plan_backward(const struct plan_context *context,
 
     for (int i = 0; i < list.count; i++)
         plan_add_backward(context, &pass, list.products[i]);
+    plan_add_backward(context, &pass, plan_router(context, kind));
     plan_add_scores(context, kind, &pass, true);
     plan_add_scan(context, kind, &pass, true);
     plan_add_stream(context, &pass,
@@ -441,6 +458,7 @@ static void plan_add_moe(const struct plan_context *context, const struct layer_
 
     plan_list_experts(context, kind, &list);
     plan_list_dense(context, &list, kind->shared_matrix);
+    plan_add_product(context, pass, plan_router(context, kind));
     plan_add_feed(context, pass, list,
                   plan_feed_size(model, kind->shared_matrix) +
                       (context->setting->fuses_experts
@@ -636,6 +654,29 @@ static void plan_add_predictions(const struct plan_context *context, struct plan
     plan_add_logits(context, ends, count);
 }
 
+/* An image's patches come in by a matrix, and a classifier has one of each sample. */
+static void plan_add_patches_and_head(const struct plan_context *context, struct plan_passes *ends)
+{
+    const struct architecture *model = context->setting->model;
+    double hidden = (double)model->hidden_size;
+    double tensor = (double)context->layout->tensor;
+    const struct plan_product products[] = {
+        {.m = context->tokens,
+         .n = hidden / tensor,
+         .k = (double)model->patch_matrix / hidden,
+         .batch = 1.0},
+        {.m = context->tokens / (double)context->setting->sequence,
+         .n = (double)model->head_matrix / hidden / tensor,
+         .k = hidden,
+         .batch = 1.0},
+    };
+
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+        plan_add_product(context, &ends->forward, products[i]);
+        plan_add_backward(context, &ends->backward, products[i]);
+    }
+}
+
 /* Embedding and loss of one micro-batch; a pipeline's first and last stage do them, which is
  * their imbalance. */
 struct plan_passes plan_ends(const struct plan_context *context)
@@ -645,37 +686,9 @@ struct plan_passes plan_ends(const struct plan_context *context)
 
     plan_add_stream(context, &ends.forward, 8.0 * context->tokens * hidden, 4.0);
     plan_add_stream(context, &ends.backward, 12.0 * context->tokens * hidden, 4.0);
+    plan_add_patches_and_head(context, &ends);
     plan_add_logits(context, &ends, 1.0);
     if (context->setting->predicts_further)
         plan_add_predictions(context, &ends);
     return ends;
-}
-
-/* Parameters that the fullest stage's device works on: the layers' and one end's. Tied
- * embeddings on one stage are one matrix; on two stages each has its own copy. */
-double plan_local_parameters(const struct plan_context *context, bool of_experts)
-{
-    const struct architecture *model = context->setting->model;
-    const struct plan_layout *layout = context->layout;
-    double dense = 0.0;
-    double experts = 0.0;
-    double ends = (double)(model->token_embedding + model->position_embedding);
-
-    if (layout->pipeline == 1 && !model->is_tied)
-        ends += (double)model->output_matrix;
-    for (int i = 0; i < model->kind_count; i++) {
-        dense += (double)model->kinds[i].count * plan_layer_parameters(&model->kinds[i]);
-        experts += (double)model->kinds[i].count * plan_expert_parameters(&model->kinds[i]);
-    }
-    if (context->setting->predicts_further) {
-        const struct layer_kind *last = &model->kinds[model->kind_count - 1];
-        double count = (double)model->prediction_layers;
-        double joined = 2.0 * (double)model->hidden_size * (double)model->hidden_size;
-
-        dense += count * (plan_layer_parameters(last) + joined);
-        experts += count * plan_expert_parameters(last);
-    }
-    if (of_experts)
-        return experts / (double)(layout->pipeline * layout->expert);
-    return (dense / (double)layout->pipeline + ends) / (double)layout->tensor;
 }

@@ -39,6 +39,14 @@ struct plan_group plan_shard_copies(const struct plan_context *context, struct p
 struct plan_group plan_replicas(const struct plan_layout *layout);
 /* Parameters of a layer that one device works on. */
 double plan_local_layer(const struct plan_context *context, const struct layer_kind *kind);
+/* Layers of the first stage, of those between and of the last. */
+struct plan_cut {
+    double first;
+    double middle;
+    double last;
+};
+struct plan_cut plan_cut(const struct plan_context *context);
+
 /* Parameters that a device of the fullest stage works on: of all but routed experts, or of those.
  */
 double plan_local_parameters(const struct plan_context *context, bool of_experts);

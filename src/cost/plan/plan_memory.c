@@ -9,12 +9,119 @@ static const double RUNTIME_BYTES = 2.0e9;
 
 /* Bytes that PyTorch's allocator keeps for one that tensors take: of the 96 ranks of two logs of
  * Megatron-LM (check_plan_memory.py) 1.08 to 1.40, a median of 1.20 and of 1.25; on the fullest
- * rank, which decides, 1.2 and 1.4. Rounded down, so that what is told as tight is. */
-static const double RESERVED_BY_ALLOCATED = 1.15;
+ * rank, which decides, 1.2 and 1.4. Rounded down for what is told as tight, so that it is. */
+static const double RESERVED_BY_ALLOCATED = 1.2;
+static const double AT_LEAST_RESERVED = 1.15;
+
+double plan_reserved_bytes(const struct plan_memory *memory)
+{
+    return RUNTIME_BYTES + RESERVED_BY_ALLOCATED * (memory->total - RUNTIME_BYTES);
+}
 
 bool plan_is_tight(const struct plan_memory *memory, double has)
 {
-    return has > 0.0 && memory->total * RESERVED_BY_ALLOCATED > has;
+    return has > 0.0 && memory->total * AT_LEAST_RESERVED > has;
+}
+
+/* Parts that layers do not divide. Where both ends, or the loss alone, make it come out even, each
+ * stands for a layer, as Megatron-Core counts them and DeepSpeed with type:transformer|embedding;
+ * else all parts but the last are full, as in DeepSpeed's cut of 78 layers among 12 and in
+ * Megatron-Bridge's layouts of 61 among 16. */
+struct plan_cut plan_cut(const struct plan_context *context)
+{
+    double chunks = (double)context->layout->chunks;
+    double count = (double)context->setting->model->layers;
+    double parts = (double)context->layout->pipeline * chunks;
+    double full = ceil(count / parts);
+    double stage = full * chunks;
+
+    if (fmod(count, parts) == 0.0)
+        return (struct plan_cut){stage, stage, stage};
+    if (fmod(count + 2.0, parts) == 0.0)
+        return (struct plan_cut){stage - 1.0, stage, stage - 1.0};
+    if (fmod(count + 1.0, parts) == 0.0)
+        return (struct plan_cut){stage, stage, stage - 1.0};
+    return (struct plan_cut){stage, stage, stage - full + fmax(count - full * (parts - 1.0), 0.0)};
+}
+
+/* What a stage holds: layers, those that predict further tokens, parameters of its end, and the
+ * columns of its logits. */
+struct plan_held {
+    double layers;
+    double further;
+    double ends;
+    double logits;
+    double before; /* stages before it */
+};
+
+/* Of the mean layer: where kinds differ, that a stage has its share of each is taken. */
+static double plan_held_parameters(const struct plan_context *context, struct plan_held held,
+                                   bool of_experts)
+{
+    const struct architecture *model = context->setting->model;
+    const struct layer_kind *last = &model->kinds[model->kind_count - 1];
+    double joined = 2.0 * (double)model->hidden_size * (double)model->hidden_size;
+    double dense = 0.0;
+    double experts = 0.0;
+
+    for (int i = 0; i < model->kind_count; i++) {
+        dense += (double)model->kinds[i].count * plan_layer_parameters(&model->kinds[i]);
+        experts += (double)model->kinds[i].count * plan_expert_parameters(&model->kinds[i]);
+    }
+    if (of_experts)
+        return (experts * held.layers / (double)model->layers +
+                held.further * plan_expert_parameters(last)) /
+               (double)context->layout->expert;
+    return (dense * held.layers / (double)model->layers +
+            held.further * (plan_layer_parameters(last) + joined) + held.ends) /
+           (double)context->layout->tensor;
+}
+
+enum { STAGE_KINDS = 3 };
+
+/* The first stage, which has the embedding, the second, and the last, which has the logits. Tied
+ * embeddings on one stage are one matrix; on two stages each has its own copy. */
+static void plan_hold(const struct plan_context *context, struct plan_held stages[STAGE_KINDS])
+{
+    const struct architecture *model = context->setting->model;
+    const struct plan_cut cut = plan_cut(context);
+    const double behind = (double)context->layout->pipeline - 1.0;
+    const double further =
+        context->setting->predicts_further ? (double)model->prediction_layers : 0.0;
+    const double output = (double)model->output_matrix;
+
+    stages[0] = (struct plan_held){
+        .layers = cut.first,
+        .ends = (double)(model->token_embedding + model->position_embedding),
+    };
+    stages[1] = (struct plan_held){.layers = behind > 1.0 ? cut.middle : 0.0, .before = 1.0};
+    stages[2] = (struct plan_held){
+        .layers = cut.last,
+        .further = further,
+        .ends = behind > 0.0     ? output
+                : model->is_tied ? stages[0].ends
+                                 : stages[0].ends + output,
+        .logits = output / (double)model->hidden_size / (double)context->layout->tensor,
+        .before = behind,
+    };
+}
+
+double plan_local_parameters(const struct plan_context *context, bool of_experts)
+{
+    struct plan_held stages[STAGE_KINDS];
+    double of_stage = 0.0;
+    double most = 0.0;
+
+    plan_hold(context, stages);
+    for (int i = 0; i < STAGE_KINDS; i++) {
+        double all = plan_held_parameters(context, stages[i], false) +
+                     plan_held_parameters(context, stages[i], true);
+
+        if (all > most)
+            of_stage = plan_held_parameters(context, stages[i], of_experts);
+        most = fmax(most, all);
+    }
+    return of_stage;
 }
 
 /* Columns that are kept between the matrices of a layer's feed-forwards: of what is computed again
@@ -74,26 +181,26 @@ static double plan_working_gradients(const struct plan_context *context,
             plan_kept_middle(context, kind, 0) / (double)context->layout->tensor);
 }
 
-/* Micro-batches whose activations the first stage holds at once, in layers' worth of a stage. */
-static double plan_held_micro_batches(const struct plan_context *context)
+/* Micro-batches whose activations a stage holds at once, in layers' worth of a stage: one fewer
+ * for each stage before it, or interleaved two chunks' fewer (Narayanan et al. 2021). */
+static double plan_held_micro_batches(const struct plan_context *context, double before)
 {
     const struct plan_layout *layout = context->layout;
     double stages = (double)layout->pipeline;
     double batches = (double)context->setting->batch / (double)(layout->data * layout->micro);
-    double held = stages;
+    double held = stages - before;
 
     if (layout->chunks > 1)
-        held = stages * (1.0 + (stages - 1.0) / (stages * (double)layout->chunks));
+        held = stages + (stages - 1.0 - 2.0 * before) / (double)layout->chunks;
     return fmin(held, batches);
 }
 
 /* Full recomputation keeps a layer's input and needs one layer whole while it is recomputed. The
  * backward of any has its gradients beside. */
-static double plan_activations(const struct plan_context *context)
+static double plan_activations(const struct plan_context *context, struct plan_held held)
 {
     const struct architecture *model = context->setting->model;
     const struct plan_layout *layout = context->layout;
-    double of_stage = ceil((double)model->layers / (double)layout->pipeline);
     double all = 0.0;
     double largest = 0.0;
     double gradients = 0.0;
@@ -110,7 +217,7 @@ static double plan_activations(const struct plan_context *context)
         largest = fmax(largest, plan_layer_activations(&working, &model->kinds[i]));
         gradients = fmax(gradients, plan_working_gradients(context, &model->kinds[i]));
     }
-    all *= of_stage / (double)model->layers * plan_held_micro_batches(context);
+    all *= held.layers / (double)model->layers * plan_held_micro_batches(context, held.before);
     all *= 1.0 - (double)context->setting->offloaded_layers / (double)model->layers;
     return all + gradients + (layout->recompute == RECOMPUTE_FULL ? largest : 0.0);
 }
@@ -129,23 +236,23 @@ static double plan_largest_layer(const struct plan_context *context)
 /* Mixed precision with Adam: 2 bytes weight, gradients of 2 or 4, 12 of optimizer (32-bit copy
  * and two moments), as Rajbhandari et al. 2020 count 16 + K. `least` is what the same run may
  * take with savings that frameworks offer. */
-struct plan_memory plan_memory(const struct plan_setting *setting, const struct plan_layout *layout)
+static struct plan_memory plan_memory_of_stage(const struct plan_context *context,
+                                               struct plan_held held)
 {
-    struct plan_context context = plan_context_of(setting, layout);
-    double dense = plan_local_parameters(&context, false);
-    double experts = plan_local_parameters(&context, true);
+    const struct plan_setting *setting = context->setting;
+    const struct plan_layout *layout = context->layout;
+    double dense = plan_held_parameters(context, held, false);
+    double experts = plan_held_parameters(context, held, true);
     double all = dense + experts;
-    double shard = dense / (double)plan_shards(&context, plan_replicas(layout)).size +
-                   experts / (double)plan_shards(&context, plan_expert_replicas(layout)).size;
-    double columns = (double)setting->model->output_matrix / (double)setting->model->hidden_size /
-                     (double)layout->tensor;
+    double shard = dense / (double)plan_shards(context, plan_replicas(layout)).size +
+                   experts / (double)plan_shards(context, plan_expert_replicas(layout)).size;
     bool is_whole = plan_keeps_whole(setting, layout);
     struct plan_memory memory = {
         .weights = 2.0 * (layout->zero >= 3 && !is_whole ? shard : all),
         .gradients =
             (double)setting->gradient_bytes * (layout->zero >= 2 && !is_whole ? shard : all),
         .optimizer = 12.0 * (layout->zero >= 1 ? shard : all),
-        .activations = plan_activations(&context),
+        .activations = plan_activations(context, held),
     };
     double states = layout->zero >= 1 ? shard : all;
     /* The optimizer reads gradients of 16 bits from a copy in 32, when the activations are gone:
@@ -154,11 +261,12 @@ struct plan_memory plan_memory(const struct plan_setting *setting, const struct 
     double copy = setting->gradient_bytes < 4 && layout->zero < 3 ? 4.0 * states : 0.0;
 
     /* One micro-batch's logits in 16 and in 32 bits. */
-    memory.other = RUNTIME_BYTES + fmax(6.0 * context.tokens * columns, copy - memory.activations);
+    memory.other =
+        RUNTIME_BYTES + fmax(6.0 * context->tokens * held.logits, copy - memory.activations);
 
     /* FSDP holds a layer's gathered weights, and those of the next. */
     if (layout->zero >= 3 && !is_whole)
-        memory.other += 2.0 * 2.0 * plan_largest_layer(&context);
+        memory.other += 2.0 * 2.0 * plan_largest_layer(context);
     memory.total =
         memory.weights + memory.gradients + memory.optimizer + memory.activations + memory.other;
     /* Gradients in 16 bits, moments in 16 bits without a copy of the weights, the loss in pieces.
@@ -166,4 +274,20 @@ struct plan_memory plan_memory(const struct plan_setting *setting, const struct 
     memory.least = memory.weights + memory.gradients * 2.0 / (double)setting->gradient_bytes +
                    memory.optimizer * 4.0 / 12.0 + memory.activations * 0.6;
     return memory;
+}
+
+struct plan_memory plan_memory(const struct plan_setting *setting, const struct plan_layout *layout)
+{
+    struct plan_context context = plan_context_of(setting, layout);
+    struct plan_held stages[STAGE_KINDS];
+    struct plan_memory fullest = {.total = 0.0};
+
+    plan_hold(&context, stages);
+    for (int i = 0; i < STAGE_KINDS; i++) {
+        struct plan_memory memory = plan_memory_of_stage(&context, stages[i]);
+
+        if (memory.total > fullest.total)
+            fullest = memory;
+    }
+    return fullest;
 }

@@ -234,6 +234,7 @@ struct section *describe_plan_memory(struct results *results, const struct plan_
         {"activations", "activations", memory->activations},
         {"other", "logits and the runtime", memory->other},
         {"total", "together", memory->total},
+        {"reserved", "as allocators keep it", plan_reserved_bytes(memory)},
         {"least", "at least", memory->least},
     };
 

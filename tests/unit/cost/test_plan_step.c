@@ -21,10 +21,12 @@ static double sum_of(const struct plan_outcome *outcome)
     return sum;
 }
 
-/* The account of useful FLOPs is the model's FLOPs over all devices' peaks, whatever the layout. */
+/* The account of useful FLOPs is the model's FLOPs over all devices' peaks, whatever the layout,
+ * but for a vocabulary that is padded for --tp. */
 static void useful_time_is_flops_by_peak(void **state)
 {
-    static const char *const models[] = {"llama-3-8b", "gpt2", "qwen3-8b", "mixtral-8x7b"};
+    static const char *const models[] = {"llama-3-8b", "vit-base",     "bert-base",
+                                         "qwen3-8b",   "mixtral-8x7b", "olmoe-1b-7b"};
     static const struct plan_layout layouts[] = {
         {1, 1, 1, 1, 1, 1, 1, 0, RECOMPUTE_NONE}, {2, 1, 1, 1, 1, 4, 2, 1, RECOMPUTE_FULL},
         {4, 2, 1, 1, 1, 2, 1, 0, RECOMPUTE_NONE}, {1, 4, 1, 2, 1, 1, 1, 2, RECOMPUTE_SELECTIVE},
@@ -36,11 +38,12 @@ static void useful_time_is_flops_by_peak(void **state)
         struct architecture model = {0};
         struct plan_setting setting = plan_for(&model, models[i]);
 
+        setting.sequence = model.fixed_sequence > 0 ? model.fixed_sequence : 2048;
         for (size_t j = 0; j < sizeof layouts / sizeof layouts[0]; j++) {
             struct plan_outcome outcome = plan_step(&setting, &layouts[j]);
             double expected = outcome.useful_flops / outcome.peak / outcome.devices;
 
-            assert_true(fabs(outcome.accounts[PLAN_USEFUL] / expected - 1.0) < 0.01);
+            assert_true(fabs(outcome.accounts[PLAN_USEFUL] / expected - 1.0) < 1e-4);
             assert_true(fabs(sum_of(&outcome) / outcome.step - 1.0) < 1e-12);
             assert_true(outcome.low < outcome.step && outcome.step < outcome.high);
             for (int k = 0; k < PLAN_ACCOUNT_COUNT; k++)
@@ -513,29 +516,6 @@ static void bubble_follows_its_schedule(void **state)
     assert_true(bubbles[2] < bubbles[0]);
 }
 
-static void recomputation_and_sharding_save_memory(void **state)
-{
-    struct architecture model = {0};
-    struct plan_setting setting = plan_for(&model, "llama-3-8b");
-    struct plan_layout layout = one_device;
-    struct plan_memory all;
-    struct plan_memory recomputed;
-    struct plan_memory sharded;
-
-    (void)state;
-    layout.data = 8;
-    all = plan_memory(&setting, &layout);
-    layout.recompute = RECOMPUTE_FULL;
-    recomputed = plan_memory(&setting, &layout);
-    layout.zero = 3;
-    sharded = plan_memory(&setting, &layout);
-    assert_true(recomputed.activations < all.activations / 4.0);
-    assert_true(all.weights == recomputed.weights);
-    assert_true(fabs(sharded.weights * 8.0 / all.weights - 1.0) < 1e-9);
-    assert_true(fabs(sharded.optimizer * 8.0 / all.optimizer - 1.0) < 1e-9);
-    assert_true(sharded.least < sharded.total);
-}
-
 static void bad_layouts_name_what_fits(void **state)
 {
     static const struct {
@@ -610,7 +590,6 @@ int main(void)
         cmocka_unit_test(whole_waves_lose_little),
         cmocka_unit_test(gather_hides_where_said),
         cmocka_unit_test(bubble_follows_its_schedule),
-        cmocka_unit_test(recomputation_and_sharding_save_memory),
         cmocka_unit_test(bad_layouts_name_what_fits),
         cmocka_unit_test(devices_name_what_fits),
     };

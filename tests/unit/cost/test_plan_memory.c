@@ -1,0 +1,123 @@
+/* Memory of planned runs: by hand, stage by stage. */
+#include "cost/plan/plan_layer.h"
+#include "support_plan.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static bool is_near(double one, double other)
+{
+    return fabs(one - other) <= 1e-9 * fmax(fabs(one), fabs(other));
+}
+
+static void recomputation_and_sharding_save_memory(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_layout layout = one_device;
+    struct plan_memory all;
+    struct plan_memory recomputed;
+    struct plan_memory sharded;
+
+    (void)state;
+    layout.data = 8;
+    all = plan_memory(&setting, &layout);
+    layout.recompute = RECOMPUTE_FULL;
+    recomputed = plan_memory(&setting, &layout);
+    layout.zero = 3;
+    sharded = plan_memory(&setting, &layout);
+    assert_true(recomputed.activations < all.activations / 4.0);
+    assert_true(all.weights == recomputed.weights);
+    assert_true(fabs(sharded.weights * 8.0 / all.weights - 1.0) < 1e-9);
+    assert_true(fabs(sharded.optimizer * 8.0 / all.optimizer - 1.0) < 1e-9);
+    assert_true(sharded.least < sharded.total);
+}
+
+/* Of one micro-batch, so that each stage holds the activations of its own layers. */
+static struct plan_memory memory_of_one(struct plan_setting *setting, struct plan_layout *layout,
+                                        int64_t stages)
+{
+    setting->batch = 1;
+    layout->pipeline = stages;
+    layout->recompute = RECOMPUTE_FULL;
+    return plan_memory(setting, layout);
+}
+
+/* 126 layers on 16 stages: 7 with the embedding, 14 times 8, 7 with the logits. 61 on 16: 4 each,
+ * and one behind. */
+static void the_fullest_stage_is_told(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-405b");
+    struct plan_layout layout = one_device;
+    struct plan_context context;
+    double layer = plan_layer_parameters(&model.kinds[0]);
+    double weights;
+
+    (void)state;
+    weights = memory_of_one(&setting, &layout, 16).weights;
+    assert_true(layer > (double)model.token_embedding);
+    assert_true(is_near(weights, 2.0 * 8.0 * layer));
+    /* On two stages 63 each: the last one with the logits, as large as the embedding. */
+    weights = memory_of_one(&setting, &layout, 2).weights;
+    assert_true(is_near(weights, 2.0 * (63.0 * layer + (double)model.output_matrix)));
+    context = plan_context_of(&setting, &layout);
+    assert_true(is_near(plan_local_parameters(&context, false) * 2.0, weights));
+
+    setting = plan_for(&model, "deepseek-v3");
+    setting.is_uneven = true;
+    weights = memory_of_one(&setting, &layout, 16).weights;
+    layer = 0.0;
+    for (int i = 0; i < model.kind_count; i++)
+        layer += (double)model.kinds[i].count *
+                 (plan_layer_parameters(&model.kinds[i]) + plan_expert_parameters(&model.kinds[i]));
+    assert_true(is_near(weights, 2.0 * (4.0 / 61.0 * layer + (double)model.token_embedding)));
+}
+
+/* The first stage holds as many micro-batches as there are stages, and no logits, which the last
+ * has beside one micro-batch: where these are large, that one is the fullest. */
+static void a_stage_holds_its_own(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_layout layout = one_device;
+    struct plan_memory many;
+    struct plan_memory few;
+    struct plan_memory chunked;
+
+    (void)state;
+    layout.pipeline = 4;
+    many = plan_memory(&setting, &layout);
+    setting.batch = 2;
+    few = plan_memory(&setting, &layout);
+    assert_true(many.activations > 1.9 * few.activations);
+    setting.batch = 64;
+    layout.chunks = 4;
+    chunked = plan_memory(&setting, &layout);
+    assert_true(chunked.activations > many.activations); /* by 3 of 16 chunks */
+    assert_true(chunked.activations < 1.19 * many.activations);
+    /* The runtime, and no logits. */
+    assert_true(is_near(many.other, 2.0e9));
+    layout.chunks = 1;
+    layout.recompute = RECOMPUTE_FULL;
+    few = plan_memory(&setting, &layout);
+    assert_true(is_near(few.other, 2.0e9 + 6.0 * 4096.0 * 128256.0));
+    /* Allocators keep a fifth more than tensors take. */
+    assert_true(is_near(plan_reserved_bytes(&few), 2.0e9 + 1.2 * (few.total - 2.0e9)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(recomputation_and_sharding_save_memory),
+        cmocka_unit_test(the_fullest_stage_is_told),
+        cmocka_unit_test(a_stage_holds_its_own),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
