@@ -264,6 +264,27 @@ def perfetto_what_needs_lost_names_is_dropped(case: Case) -> None:
     same(case.code(path), 5)
 
 
+def perfetto_numbers_of_names_that_nothing_tells(case: Case) -> None:
+    """Of a sequence that says it is whole, or needs none: each is called by its number, and told."""
+    made = Packets()
+    made.thread(1)
+    for start, name in ((1000, 77), (3000, 78), (5000, 77)):
+        made.half(BEGIN, start, 1, "", "kernel").track_event.name_iid = name
+        made.half(END, start + 1000, 1)
+    made.half(BEGIN, 7000, 1, "range").track_event.category_iids.append(9)
+    made.half(END, 7500, 1)
+    path = made.write(case.folder / "a.pftrace")
+    told = {f"name {i} (the file does not tell it)": (i % 2 + 1, (i % 2 + 1) * 1000) for i in (77, 78)}
+    same(case.kernels(path), told)
+    same("a number for a name that the file does not tell: 4" in case.printed(path), True)
+    same("4 events have numbers for names" in case.printed(path, "report"), True)
+    same(case.code(path), 0)
+    made = Packets()
+    made.stage(9000, 300, "", kernel_iid=5)
+    path = made.write(case.folder / "a.pftrace")
+    same(case.kernels(path), {"kernel 5 (the file does not tell it)": (1, 300)})
+
+
 def perfetto_incremental_clocks_chain(case: Case) -> None:
     made = Packets()
     made.thread(1)
@@ -467,6 +488,7 @@ Perfetto: all of it in compressed packets: perfetto_all_of_it_is_compressed perf
 Perfetto: clock and track from the defaults of packets: perfetto_track_and_clock_come_from_defaults
 Perfetto: numbers of names given anew: perfetto_cleared_names_are_given_anew perfetto_older_writers_clear_by_a_field_of_its_own
 Perfetto: a packet that needs what was lost: perfetto_what_needs_lost_names_is_dropped
+Perfetto: numbers of names that no packet tells: perfetto_numbers_of_names_that_nothing_tells
 Perfetto: clocks that count up from one another: perfetto_incremental_clocks_chain
 Perfetto: no gpu_id is not 0: perfetto_no_gpu_is_not_gpu_zero
 Perfetto: a slice called by its stage, the kernel in an argument: perfetto_a_stage_is_a_kind_and_the_kernel_interned

@@ -57,6 +57,14 @@ static void use_category(struct perfetto_event *event, struct perfetto_state *st
         event->category = string;
 }
 
+static void use_category_number(struct perfetto_event *event, struct perfetto_state *state,
+                                const struct perfetto_sequence *sequence, uint64_t number)
+{
+    use_category(
+        event, state,
+        perfetto_name_or_number(state, sequence, INTERNED_CATEGORY, number, &event->has_lost_name));
+}
+
 /* gpu_correlation: the ids of stages that the call submits, 1. */
 static uint64_t submission_of(struct proto_bytes message)
 {
@@ -91,11 +99,9 @@ static void read_categories(struct perfetto_event *event, struct perfetto_readin
     uint64_t number = field->value;
 
     if (field->form == PROTO_VARINT)
-        use_category(event, &reading->state,
-                     perfetto_interned_name(sequence, INTERNED_CATEGORY, number));
+        use_category_number(event, &reading->state, sequence, number);
     while (field->form == PROTO_LENGTH && proto_next_packed(&field->bytes, &number))
-        use_category(event, &reading->state,
-                     perfetto_interned_name(sequence, INTERNED_CATEGORY, number));
+        use_category_number(event, &reading->state, sequence, number);
 }
 
 /* Annotations stand one behind another: what lies between the first and the last is walked again.
@@ -107,17 +113,17 @@ static void read_annotation(struct perfetto_event *event, const char *start, con
     event->arguments.length = (size_t)(end - event->arguments.at);
 }
 
-/* The number of a name that was lost with a packet is no name. */
-static void read_event_name(struct perfetto_event *event, const struct perfetto_state *state,
+static void read_event_name(struct perfetto_event *event, struct perfetto_state *state,
                             const struct perfetto_sequence *sequence, uint64_t number)
 {
-    event->name_word = perfetto_interned_name(sequence, INTERNED_EVENT_NAME, number);
+    event->name_word = perfetto_name_or_number(state, sequence, INTERNED_EVENT_NAME, number,
+                                               &event->has_lost_name);
     event->name = perfetto_known_text(state, event->name_word);
 }
 
 /* LegacyEvent: an event of Chrome's JSON as it was. name_iid 1, phase 2, duration_us 3;
  * pid_override 18, tid_override 19. */
-static void read_legacy(struct perfetto_event *event, const struct perfetto_state *state,
+static void read_legacy(struct perfetto_event *event, struct perfetto_state *state,
                         const struct perfetto_sequence *sequence, struct proto_bytes message)
 {
     struct proto_walk walk = proto_walk_of(message);
@@ -215,7 +221,7 @@ static bool read_usual_event_field(struct perfetto_event *event, struct perfetto
     case 3 << 3 | PROTO_VARINT:
         if (!proto_usual_varint(at, end, &number))
             return false;
-        use_category(event, state, perfetto_interned_name(sequence, INTERNED_CATEGORY, number));
+        use_category_number(event, state, sequence, number);
         return true;
     case 4 << 3 | PROTO_LENGTH:
         if (!proto_usual_bytes(at, end, &bytes))
@@ -507,6 +513,7 @@ void perfetto_read_track_event(struct perfetto_reading *reading,
         return;
     }
     event.track = perfetto_track_of(&reading->state, event.track_id);
+    reading->builder.read.lost_names += event.has_lost_name && event.type != PERFETTO_END;
     if (event.type == PERFETTO_BEGIN)
         read_begin(reading, &event, sequence, message, time_ns);
     else if (event.type == PERFETTO_INSTANT)

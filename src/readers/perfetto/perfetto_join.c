@@ -64,6 +64,17 @@ struct stage_names {
     struct proto_bytes stage;
 };
 
+static struct proto_bytes stage_name(struct perfetto_reading *reading,
+                                     const struct perfetto_sequence *sequence,
+                                     enum perfetto_interned kind, uint64_t number)
+{
+    bool is_lost = false;
+    uint32_t name = perfetto_name_or_number(&reading->state, sequence, kind, number, &is_lost);
+
+    reading->builder.read.lost_names += is_lost;
+    return perfetto_known_text(&reading->state, name);
+}
+
 /* A queue has a number of its own (3) or that of its description (13), by the writer's
  * version: both only tell queues apart. */
 static void read_stage_field(struct perfetto_reading *reading,
@@ -92,19 +103,16 @@ static void read_stage_field(struct perfetto_reading *reading,
         stage->gpu = field->value <= INT32_MAX ? (int32_t)field->value : -1;
         break;
     case 14:
-        names->stage = perfetto_known_text(
-            &reading->state, perfetto_interned_name(sequence, INTERNED_STAGE, field->value));
+        names->stage = stage_name(reading, sequence, INTERNED_STAGE, field->value);
         break;
     case 17:
         names->own = field->form == PROTO_LENGTH ? field->bytes : empty;
         break;
     case 19:
-        names->kernel = perfetto_known_text(
-            &reading->state, perfetto_interned_name(sequence, INTERNED_KERNEL, field->value));
+        names->kernel = stage_name(reading, sequence, INTERNED_KERNEL, field->value);
         break;
     case 20:
-        names->own = perfetto_known_text(
-            &reading->state, perfetto_interned_name(sequence, INTERNED_EVENT_NAME, field->value));
+        names->own = stage_name(reading, sequence, INTERNED_EVENT_NAME, field->value);
         break;
     default:
         break;

@@ -162,6 +162,12 @@ static inline uint32_t perfetto_interned_name(const struct perfetto_sequence *se
     return perfetto_rare_name(sequence, kind, number);
 }
 
+/* Likewise; what no packet told (it was lost) is called by its number, so that two names stay two,
+ * and *is_lost set. */
+uint32_t perfetto_name_or_number(struct perfetto_state *state,
+                                 const struct perfetto_sequence *sequence,
+                                 enum perfetto_interned kind, uint64_t number, bool *is_lost);
+
 /* One of perfetto_state.texts. */
 struct proto_bytes perfetto_known_text(const struct perfetto_state *state, uint32_t string);
 
@@ -252,6 +258,7 @@ struct perfetto_event {
     uint64_t flow;                /* 0: none */
     uint64_t submission;          /* the stage that the call submits; 0: none */
     char phase;                   /* of Chrome's older form, as in its JSON; 0: it has none */
+    bool has_lost_name;           /* or category: the file does not tell it */
     bool is_elsewhere;            /* in that form: of another thread than its track's */
     int64_t duration_us;          /* in that form */
 };

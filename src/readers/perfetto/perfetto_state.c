@@ -2,6 +2,8 @@
 #include "base/core/array.h"
 #include "readers/perfetto/perfetto_reading.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +81,25 @@ uint32_t perfetto_rare_name(const struct perfetto_sequence *sequence, enum perfe
     uint32_t name = hash_map_find(&sequence->names, interned_key(kind, number));
 
     return name == NO_VALUE ? 0 : name;
+}
+
+uint32_t perfetto_name_or_number(struct perfetto_state *state,
+                                 const struct perfetto_sequence *sequence,
+                                 enum perfetto_interned kind, uint64_t number, bool *is_lost)
+{
+    uint32_t name = perfetto_interned_name(sequence, kind, number);
+    const char *what = kind == INTERNED_KERNEL     ? "kernel"
+                       : kind == INTERNED_CATEGORY ? "category"
+                                                   : "name";
+    char text[64];
+    int length;
+
+    if (name || !number || hash_map_find(&sequence->names, interned_key(kind, number)) != NO_VALUE)
+        return name; /* 0: there is none, or an empty one */
+    *is_lost = true;
+    length =
+        snprintf(text, sizeof text, "%s %" PRIu64 " (the file does not tell it)", what, number);
+    return perfetto_text(state, (struct proto_bytes){text, (size_t)length});
 }
 
 /* Writers count names up from 1, so that an array has them without looking for them; a number far

@@ -170,6 +170,7 @@ ALWAYS_INLINE bool event_time(struct xplane_reading *reading, const struct xplan
     int64_t end_ns;
 
     read->events++;
+    read->lost_names += !event->metadata;
     if (event->duration_ps < 0)
         read->negative_durations++;
     else if (__builtin_add_overflow(event->offset_ps, event->duration_ps, &end_ps) ||

@@ -99,8 +99,7 @@ static void warn_of_ambiguity(struct results *results, struct section *section,
 }
 
 /* A list of rules, each with its own words and remedy, so that a reader that counts a new kind
- * of damage adds a line here. Those below the list are notes: they are how some recorders
- * write, and no damage. */
+ * of damage adds a line here. */
 static void warn_of_counts(struct results *results, struct section *section,
                            const struct trace *trace)
 {
@@ -119,6 +118,9 @@ static void warn_of_counts(struct results *results, struct section *section,
         {read->clamped_durations,
          "slices of the device were clamped by the writer; each is taken as long as its GPU stage",
          "nothing: the durations here are those of the GPU"},
+        {read->lost_names,
+         "events have numbers for names (or categories) that the file does not tell",
+         "what told them was lost or cut: their time is counted, what they are is not known"},
         {read->unmatched_begins, "begin events without their end, left out",
          "they were still open when the recording stopped"},
         {read->unmatched_ends, "end events without their begin, left out",
@@ -143,6 +145,12 @@ static void warn_of_counts(struct results *results, struct section *section,
                 results, section,
                 results_format(results, "%" PRId64 " %s", rules[i].count, rules[i].what), NULL,
                 rules[i].try_this);
+}
+
+/* How some recorders write, and no damage. */
+static void note_counts(struct results *results, struct section *section,
+                        const struct read_account *read)
+{
     if (read->page_moves > 0)
         section_add_note(
             results, section,
@@ -209,6 +217,7 @@ static void add_damage_findings(struct results *results, struct section *section
     warn_of_ending(results, section, &input->trace->read);
     warn_of_damage(results, section, &input->trace->read);
     warn_of_counts(results, section, input->trace);
+    note_counts(results, section, &input->trace->read);
     warn_of_ambiguity(results, section, input->trace);
     run_warnings_warn_of_steps(results, section, input->ledger);
 }
