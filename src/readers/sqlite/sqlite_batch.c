@@ -2,6 +2,7 @@
 #include "readers/sqlite/sqlite_batch.h"
 
 #include "base/core/array.h"
+#include "base/core/hash_mix.h"
 #include "base/core/out_of_memory.h"
 #include "readers/sqlite/sqlite_pages.h"
 
@@ -15,8 +16,27 @@
 /* A batch stays in the processor's nearest memory, but for what texts take. */
 enum { BATCH_CELLS = 1024, BATCH_TEXT_BYTES = 64 << 10, NUMBER_TEXT_BYTES = 32 };
 enum { SEEK_BATCHES_MAX = 4 };
+/* Rows of a table have a few forms, as numbers take a byte more or less. */
+enum { RECORD_TYPE_WORDS = 4, RECORD_FORM_BITS = 4, RECORD_FORMS = 1 << RECORD_FORM_BITS };
 
 #define ROW_FUNCTION "flopledger_row"
+
+/* Where a value is in a row. */
+struct record_value {
+    uint32_t place;
+    uint32_t type;
+    uint8_t cell;
+    uint8_t shift; /* of the eight bytes there */
+    bool is_plain; /* an integer, and to be one */
+};
+
+/* Of rows with equal types. */
+struct record_form {
+    uint64_t types[RECORD_TYPE_WORDS]; /* what stands before the values; zeros behind it */
+    uint64_t masks[RECORD_TYPE_WORDS]; /* of these bytes */
+    uint64_t bytes;                    /* a row has so many, or is damaged; 0: no form */
+    struct record_value values[SQLITE_INPUT_COLUMNS_MAX];
+};
 
 struct sqlite_batch {
     struct sqlite_cell *cells; /* [cell_room], row by row */
@@ -27,6 +47,8 @@ struct sqlite_batch {
     size_t text_bytes;
     size_t text_room;
     char (*numbers)[NUMBER_TEXT_BYTES]; /* [column_count]: numbers that are asked for as text */
+    struct record_form forms[RECORD_FORMS + 1]; /* by types; the last of one that is not kept */
+    struct record_form *form;                   /* that of the row before, if it is kept */
 };
 
 /* ---- filling -------------------------------------------------------------------------------- */
@@ -139,12 +161,12 @@ static uint64_t record_bytes(uint64_t type)
 }
 
 /* Of one to eight bytes, the highest first, with a sign. */
-static int64_t record_integer(const unsigned char *at, unsigned bytes)
+static int64_t record_integer(const unsigned char *at, unsigned shift)
 {
     uint64_t value;
 
     memcpy(&value, at, sizeof value); /* what is behind it is there, too: SQLITE_PAGES_SLACK */
-    return (int64_t)be64toh(value) >> (64 - 8 * bytes);
+    return (int64_t)be64toh(value) >> shift;
 }
 
 /* As SQLite hands on what is no number: NULL. */
@@ -154,22 +176,22 @@ static void record_keep_real(struct sqlite_cell *cell, int64_t bits)
     cell->type = isnan(cell->is.real) ? SQLITE_CELL_NULL : SQLITE_CELL_REAL;
 }
 
-static void record_keep(struct sqlite_batch *batch, struct sqlite_cell *cell, uint64_t type,
-                        const unsigned char *at)
+static void record_keep(struct sqlite_batch *batch, struct sqlite_cell *cell,
+                        const struct record_value *value, const unsigned char *row)
 {
-    const unsigned bytes = (unsigned)record_bytes(type);
+    const unsigned char *const at = row + value->place;
 
-    if (type - 1 < 6) {
+    if (value->type - 1 < 6) {
         cell->type = SQLITE_CELL_INTEGER;
-        cell->is.integer = record_integer(at, bytes);
-    } else if (type == 8 || type == 9) {
+        cell->is.integer = record_integer(at, value->shift);
+    } else if (value->type == 8 || value->type == 9) {
         cell->type = SQLITE_CELL_INTEGER;
-        cell->is.integer = type == 9;
-    } else if (type >= 12) {
-        cell->type = type % 2 ? SQLITE_CELL_TEXT : SQLITE_CELL_BYTES;
-        keep_bytes(batch, cell, at, bytes);
-    } else if (type == 7) {
-        record_keep_real(cell, record_integer(at, bytes));
+        cell->is.integer = value->type == 9;
+    } else if (value->type >= 12) {
+        cell->type = value->type % 2 ? SQLITE_CELL_TEXT : SQLITE_CELL_BYTES;
+        keep_bytes(batch, cell, at, record_bytes(value->type));
+    } else if (value->type == 7) {
+        record_keep_real(cell, record_integer(at, 0));
     } else {
         cell->type = SQLITE_CELL_NULL;
     }
@@ -192,21 +214,20 @@ static void record_adapt(struct sqlite_cell *cell, const struct sqlite_wanted *w
 }
 
 /* A row is the types of its values, then the values; columns that were added to the table behind
- * it are not in it, and those that the table lacks stay NULL. False where its sizes are none. */
-static bool keep_record(struct sqlite_batch *batch, const struct sqlite_pages *pages)
+ * it are not in it, and those that the table lacks stay NULL. */
+static void record_find_values(struct record_form *form, const struct sqlite_pages *pages)
 {
-    const struct sqlite_wanted *const limit = pages->wanted + pages->wanted_count;
-    const unsigned char *const row = pages->row, *types_end, *at;
-    struct sqlite_cell *const cells = batch->cells + batch->cell_count;
-    const uint64_t row_bytes = pages->row_bytes;
-    uint64_t type = 0, bytes, place;
+    const unsigned char *at, *types_end;
+    uint64_t type = 0, bytes = 0, place;
 
-    at = sqlite_varint(row, &place);
-    if (place == 0 || place > row_bytes)
-        return false;
-    types_end = row + place;
-    bytes = 0;
-    for (const struct sqlite_wanted *wanted = pages->wanted; wanted < limit; wanted++) {
+    at = sqlite_varint(pages->row, &place);
+    form->bytes = UINT64_MAX;
+    if (place == 0 || place > pages->row_bytes)
+        return;
+    types_end = pages->row + place;
+    for (unsigned i = 0; i < pages->wanted_count; i++) {
+        const struct sqlite_wanted *wanted = &pages->wanted[i];
+
         for (uint32_t left = wanted->columns; left > 0; left--) {
             place += bytes;
             type = bytes = 0;
@@ -215,14 +236,78 @@ static bool keep_record(struct sqlite_batch *batch, const struct sqlite_pages *p
             at = sqlite_varint(at, &type);
             bytes = record_bytes(type);
         }
-        if (place + bytes > row_bytes)
-            return false;
-        record_keep(batch, &cells[wanted->cell], type, row + place);
-        if (wanted->is_adapted)
-            record_adapt(&cells[wanted->cell], wanted, pages->number);
+        form->values[i] = (struct record_value){
+            .place = (uint32_t)place,
+            .type = (uint32_t)type,
+            .cell = (uint8_t)wanted->cell,
+            .shift = (uint8_t)(64 - 8 * (bytes & 7)) & 63,
+            .is_plain = type - 1 < 6 && !wanted->is_real,
+        };
+    }
+    if (at <= types_end)
+        form->bytes = place + bytes;
+}
+
+static bool record_is_of(const struct record_form *form, const unsigned char *row)
+{
+    uint64_t others = 0, word;
+
+    for (size_t i = 0; i < RECORD_TYPE_WORDS; i++) {
+        memcpy(&word, row + i * sizeof word, sizeof word);
+        others |= (word ^ form->types[i]) & form->masks[i];
+    }
+    return others == 0;
+}
+
+/* The form of the present row, which is mostly that of the row before, or of another. */
+static const struct record_form *record_form_of(struct sqlite_batch *batch,
+                                                const struct sqlite_pages *pages)
+{
+    struct record_form *form = batch->form;
+    const unsigned length = *pages->row;
+    uint64_t types[RECORD_TYPE_WORDS] = {0}, hash = 0;
+
+    if (form && record_is_of(form, pages->row))
+        return form;
+    form = &batch->forms[RECORD_FORMS];
+    if (length - 1 < sizeof types && length <= pages->row_bytes) {
+        memcpy(types, pages->row, length);
+        for (size_t i = 0; i < RECORD_TYPE_WORDS; i++)
+            hash = hash_mix(hash ^ types[i], HASH_MULTIPLIER);
+        form = batch->form = &batch->forms[hash >> (64 - RECORD_FORM_BITS)];
+        if (memcmp(form->types, types, sizeof types) == 0)
+            return form;
+        memcpy(form->types, types, sizeof types);
+        memset(form->masks, 0, sizeof form->masks);
+        memset(form->masks, 0xff, length);
+    }
+    record_find_values(form, pages);
+    return form;
+}
+
+/* False where its sizes are none. */
+static bool keep_record(struct sqlite_batch *batch, const struct sqlite_pages *pages)
+{
+    const struct record_form *const form = record_form_of(batch, pages);
+    const struct record_value *const limit = form->values + pages->wanted_count;
+    struct sqlite_cell *const cells = batch->cells + batch->cell_count;
+    const unsigned char *const row = pages->row;
+
+    if (form->bytes > pages->row_bytes)
+        return false;
+    for (const struct record_value *value = form->values; value < limit; value++) {
+        struct sqlite_cell *cell = &cells[value->cell];
+
+        if (value->is_plain) {
+            cell->type = SQLITE_CELL_INTEGER;
+            cell->is.integer = record_integer(row + value->place, value->shift);
+        } else {
+            record_keep(batch, cell, value, row);
+            record_adapt(cell, &pages->wanted[value - form->values], pages->number);
+        }
     }
     batch->cell_count += batch->column_count;
-    return at <= types_end;
+    return true;
 }
 
 /* A zeroed cell is NULL. */

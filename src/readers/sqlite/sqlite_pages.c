@@ -5,12 +5,15 @@
 #include "base/core/array.h"
 #include "base/core/out_of_memory.h"
 
+#include <endian.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 enum { HEADER_BYTES = 100, PAGE_OF_CHILDREN = 5, PAGE_OF_ROWS = 13, ENCODING_UTF_8 = 1 };
+/* Pages are read one by one, or so many bytes of them at once. */
+enum { WINDOW_BYTES = 64 << 10 }; /* as the largest page has */
 
 static uint32_t pages_two_bytes(const unsigned char *at)
 {
@@ -40,23 +43,48 @@ const unsigned char *sqlite_long_varint(const unsigned char *at, uint64_t *numbe
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
-/* Room behind a page: numbers at its end may be damaged, and go on there. */
 static unsigned char *pages_buffer(const struct sqlite_pages *pages)
 {
-    return require_memory(calloc(1, (size_t)pages->page_bytes + SQLITE_PAGES_SLACK));
+    return require_memory(malloc(pages->page_bytes));
 }
 
-/* By SQLite's own hands, as it may have the file open only once: closing it again would give up the
- * locks that it holds. A tree that leads back to its own pages ends when each could have been read
- * once. */
-static bool pages_read(struct sqlite_pages *pages, uint32_t number, unsigned char *to)
+/* A tree that leads back to its own pages ends when each could have been read once. */
+static bool pages_take(struct sqlite_pages *pages, uint32_t number)
 {
     if (number == 0 || number > pages->page_count || pages->pages_left == 0)
         return false;
     pages->pages_left--;
-    return pages->file->pMethods->xRead(pages->file, to, (int)pages->page_bytes,
+    return true;
+}
+
+/* By SQLite's own hands, as it may have the file open only once: closing it again would give up the
+ * locks that it holds. */
+static bool pages_read(const struct sqlite_pages *pages, uint32_t number, uint32_t count,
+                       unsigned char *to)
+{
+    return pages->file->pMethods->xRead(pages->file, to, (int)(count * pages->page_bytes),
                                         (sqlite3_int64)(number - 1) * pages->page_bytes) ==
            SQLITE_OK;
+}
+
+/* The page, until another is asked for; NULL: it cannot be read. Where pages of a table follow each
+ * other, more are read with the second of them. */
+static unsigned char *pages_get(struct sqlite_pages *pages, uint32_t number)
+{
+    uint32_t count = WINDOW_BYTES / pages->page_bytes;
+
+    if (!pages_take(pages, number))
+        return NULL;
+    if (number - pages->window_first >= pages->window_count) {
+        if (number != pages->window_first + pages->window_count ||
+            number + count - 1 > pages->page_count ||
+            !pages_read(pages, number, count, pages->window))
+            count = pages_read(pages, number, 1, pages->window);
+        pages->window_first = number;
+        pages->window_count = count;
+    }
+    return count ? pages->window + (size_t)(number - pages->window_first) * pages->page_bytes
+                 : NULL;
 }
 
 /* NULL where it is not on the page. */
@@ -87,12 +115,16 @@ static bool pages_push(struct sqlite_pages *pages, uint32_t number)
     const unsigned char *head;
     bool is_of_rows;
 
+    page->bytes = pages_get(pages, number);
     if (!page->bytes)
-        page->bytes = pages_buffer(pages);
-    if (!pages_read(pages, number, page->bytes))
         return false;
+    is_of_rows = page->bytes[number == 1 ? HEADER_BYTES : 0] == PAGE_OF_ROWS;
+    if (!is_of_rows) {
+        if (!page->own)
+            page->own = pages_buffer(pages);
+        page->bytes = memcpy(page->own, page->bytes, pages->page_bytes);
+    }
     head = page->bytes + (number == 1 ? HEADER_BYTES : 0);
-    is_of_rows = head[0] == PAGE_OF_ROWS;
     page->next = 0;
     page->cell_count = pages_two_bytes(head + 3);
     page->last_child = is_of_rows ? 0 : pages_four_bytes(head + 8);
@@ -106,92 +138,101 @@ static bool pages_push(struct sqlite_pages *pages, uint32_t number)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* How much of a row stands on its own page: all, or as much as leaves the last of its other pages
- * full. */
+/* How much of a row that is too long for one page stands on its own: as much as leaves the last of
+ * its other pages full. */
 static uint32_t pages_near_bytes(const struct sqlite_pages *pages, uint32_t length)
 {
-    const uint32_t usable = pages->usable_bytes, most = usable - 35;
-    const uint32_t least = (usable - 12) * 32 / 255 - 23;
+    const uint32_t usable = pages->usable_bytes, least = (usable - 12) * 32 / 255 - 23;
     const uint32_t near = least + (length - least) % (usable - 4);
 
-    if (length <= most)
-        return length;
-    return near <= most ? near : least;
+    return near <= usable - 35 ? near : least;
 }
 
-/* The row, of which `near` bytes stand at `at` and the rest on a chain of pages behind them. */
-static bool pages_join(struct sqlite_pages *pages, const unsigned char *at, uint32_t near)
+/* The row, which begins with the `here` bytes that are left of its page, and goes on behind a chain
+ * of others. */
+static bool pages_join(struct sqlite_pages *pages, const unsigned char *at, size_t here)
 {
-    uint32_t next = pages_four_bytes(at + near), done = near;
+    uint32_t done = pages_near_bytes(pages, pages->row_bytes), next;
 
+    if (here < done + 4)
+        return false;
     ARRAY_RESERVE(pages->joined, pages->joined_room, (size_t)pages->row_bytes + SQLITE_PAGES_SLACK);
-    memcpy(pages->joined, at, near);
+    memcpy(pages->joined, at, done);
     memset(pages->joined + pages->row_bytes, 0, SQLITE_PAGES_SLACK);
     pages->row = pages->joined;
     if (!pages->far_page)
         pages->far_page = pages_buffer(pages);
-    while (done < pages->row_bytes) {
+    for (next = pages_four_bytes(at + done); done < pages->row_bytes;
+         next = pages_four_bytes(pages->far_page)) {
         const uint32_t left = pages->row_bytes - done, most = pages->usable_bytes - 4;
         const uint32_t taken = left < most ? left : most;
 
-        if (!pages_read(pages, next, pages->far_page))
+        if (!pages_take(pages, next) || !pages_read(pages, next, 1, pages->far_page))
             return false;
         memcpy(pages->joined + done, pages->far_page + 4, taken);
-        next = pages_four_bytes(pages->far_page);
         done += taken;
     }
     return true;
 }
 
-/* A length of more than a value may have is damage: SQLite would refuse it, too. The number is
- * looked at only where it is asked for. */
+/* Behind a number that is looked at only where it is asked for. */
+static const unsigned char *pages_behind_varint(const unsigned char *at)
+{
+    uint64_t bytes;
+
+    memcpy(&bytes, at, sizeof bytes);
+    bytes = ~le64toh(bytes) & 0x8080808080808080u;
+    return at + (bytes ? __builtin_ctzll(bytes) / 8 + 1 : 9);
+}
+
+/* A length of more than a value may have is damage: SQLite would refuse it, too. */
 static bool pages_take_row(struct sqlite_pages *pages, struct sqlite_page *page)
 {
     const unsigned char *limit = page->bytes + pages->usable_bytes;
     const unsigned char *at = pages_cell(pages, page, page->next++);
     uint64_t length;
-    uint32_t near;
 
     if (!at)
         return false;
-    at = sqlite_varint(at, &length);
-    pages->number = at;
-    for (int i = 0; i < 8 && *at >= 0x80; i++)
-        at++;
-    at++;
-    if (length > SQLITE_INPUT_VALUE_BYTES_MAX)
+    pages->number = sqlite_varint(at, &length);
+    at = pages_behind_varint(pages->number);
+    if (at > limit || length > SQLITE_INPUT_VALUE_BYTES_MAX)
         return false;
     pages->row = at;
     pages->row_bytes = (uint32_t)length;
-    near = pages_near_bytes(pages, pages->row_bytes);
-    if (at > limit || (size_t)(limit - at) < near + (near < length ? 4U : 0U))
-        return false;
-    return near == length || pages_join(pages, at, near);
+    return length <= pages->usable_bytes - 35 ? length <= (size_t)(limit - at)
+                                              : pages_join(pages, at, (size_t)(limit - at));
 }
 
 /* Depth first, the leftmost child before the others: so rows come in the order of their numbers. A
- * page stays in memory while rows of its children are walked. */
-bool sqlite_pages_next(struct sqlite_pages *pages, bool *is_damaged)
+ * page stays in memory while rows of its children are walked. NULL at the end. */
+static struct sqlite_page *pages_next_of_rows(struct sqlite_pages *pages, bool *is_damaged)
 {
-    bool is_good = true;
-
-    while (is_good && pages->depth > 0) {
+    while (pages->depth > 0) {
         struct sqlite_page *page = &pages->levels[pages->depth - 1];
         const bool is_of_rows = page->last_child == 0;
 
-        if (is_of_rows && page->next < page->cell_count) {
-            is_good = pages_take_row(pages, page);
-            if (is_good)
-                return true;
-        } else if (is_of_rows || page->next > page->cell_count) {
+        if (is_of_rows && page->next < page->cell_count)
+            return page;
+        if (is_of_rows || page->next > page->cell_count) {
             pages->depth--;
-        } else {
-            is_good = pages->depth < SQLITE_TREE_LEVELS_MAX &&
-                      pages_push(pages, pages_next_child(pages, page));
+        } else if (pages->depth == SQLITE_TREE_LEVELS_MAX ||
+                   !pages_push(pages, pages_next_child(pages, page))) {
+            *is_damaged = true;
+            return NULL;
         }
     }
-    *is_damaged = !is_good;
-    return false;
+    return NULL;
+}
+
+bool sqlite_pages_next(struct sqlite_pages *pages, bool *is_damaged)
+{
+    if (!pages->present || pages->present->next == pages->present->cell_count)
+        pages->present = pages_next_of_rows(pages, is_damaged);
+    if (!pages->present)
+        return false;
+    *is_damaged = !pages_take_row(pages, pages->present);
+    return !*is_damaged;
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -231,6 +272,9 @@ static bool pages_read_header(struct sqlite_pages *pages, const struct sqlite_in
         return false;
     pages->usable_bytes = pages->page_bytes - header[20];
     pages->page_count = pages->pages_left = (uint32_t)(file_bytes / pages->page_bytes);
+    pages->window = require_memory(malloc(WINDOW_BYTES + SQLITE_PAGES_SLACK));
+    memset(pages->window, 0, pages->page_bytes + SQLITE_PAGES_SLACK);
+    memset(pages->window + WINDOW_BYTES, 0, SQLITE_PAGES_SLACK);
     return true;
 }
 
@@ -291,7 +335,6 @@ static bool pages_want_all(struct sqlite_pages *pages, const struct sqlite_input
 
         wanted->columns = i > 0 ? wanted->column - wanted[-1].column : wanted->column + 1;
         wanted->is_key = wanted->is_key && pages->key_columns == 1;
-        wanted->is_adapted = wanted->is_key || wanted->is_real;
     }
     return is_good;
 }
@@ -316,7 +359,8 @@ void sqlite_pages_clear(struct sqlite_pages *pages)
         return;
     sqlite3_finalize(pages->lock);
     for (unsigned i = 0; i < SQLITE_TREE_LEVELS_MAX; i++)
-        free(pages->levels[i].bytes);
+        free(pages->levels[i].own);
+    free(pages->window);
     free(pages->far_page);
     free(pages->joined);
     free(pages);

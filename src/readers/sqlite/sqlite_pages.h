@@ -18,7 +18,8 @@ enum { SQLITE_TREE_LEVELS_MAX = 32 };
 
 /* Private: a page on the way from the root to the present row. */
 struct sqlite_page {
-    unsigned char *bytes;
+    const unsigned char *bytes; /* of one with rows in the window, else */
+    unsigned char *own;
     const unsigned char *places; /* where its cells begin, two bytes each */
     uint32_t cell_count;
     uint32_t next;       /* the cell that is next; of children the last stands behind all cells */
@@ -32,7 +33,6 @@ struct sqlite_wanted {
     uint32_t cell;    /* of the row that is handed on */
     bool is_real;     /* SQLite keeps whole numbers of it as integers, and hands on real ones */
     bool is_key;      /* it is the row's number, for which NULL is stored */
-    bool is_adapted;  /* either of these */
 };
 
 struct sqlite_pages {
@@ -44,6 +44,10 @@ struct sqlite_pages {
     uint32_t pages_left; /* each page of a tree is met once */
     unsigned depth;
     struct sqlite_page levels[SQLITE_TREE_LEVELS_MAX];
+    struct sqlite_page *present; /* the one of the present row */
+    unsigned char *window;       /* pages that stand behind each other in the file */
+    uint32_t window_first;
+    uint32_t window_count;
     unsigned char *far_page; /* for what a row has on other pages ... */
     unsigned char *joined;   /* ... and the row put together */
     size_t joined_room;

@@ -190,6 +190,11 @@ static int64_t assert_rows_equal(struct sqlite_input *input, bool is_of_pages)
     "WHEN 3 THEN printf('%.*c', i * 7 % 1500, 'x') ELSE zeroblob(i * 11 % 700) END, i % 3, "     \
     "CASE i % 16 WHEN 0 THEN printf('%.*c', i * 997 % 70000, 'y') ELSE -i END "
 
+/* So many that their types are longer than those of which the places of values are kept. */
+#define MANY_COLUMNS                                                                  \
+    "CREATE TABLE t(f, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y, z, aa, " \
+    "ab, ac, ad, ae, af, ag, ah, ai, aj"
+
 static void pages_have_the_rows_of_queries(void **state)
 {
     static const struct {
@@ -198,6 +203,7 @@ static void pages_have_the_rows_of_queries(void **state)
     } cases[] = {
         {"CREATE TABLE t(id INTEGER PRIMARY KEY, a, b REAL, c)", true},
         {"CREATE TABLE t(id INT PRIMARY KEY, a, b DOUBLE PRECISION, c TEXT)", true},
+        {MANY_COLUMNS ", id INTEGER PRIMARY KEY, a, b REAL, c)", true},
         {"CREATE TABLE t(id INTEGER, a INTEGER, b, c, id2, PRIMARY KEY(id2, id))", true},
         {"CREATE TABLE t(id INTEGER PRIMARY KEY, a, b REAL, c) WITHOUT ROWID", false},
         {"CREATE TABLE t(id INTEGER PRIMARY KEY, a, b REAL, c, d AS (a))", false},
