@@ -221,7 +221,7 @@ void ascend_places_clear(struct ascend_places *places)
 
 /* Of tasks that are known; one of another kind was counted for nobody. */
 static void read_task_counters(struct trace_builder *builder, struct sqlite_input *database,
-                               const struct hash_map *strings, const struct ascend_places *places)
+                               const struct hash_map *strings, struct ascend_places *places)
 {
     static const char *const columns[] = {"globalTaskId", "name", "value", NULL};
     struct sqlite_rows rows;
@@ -243,7 +243,7 @@ static void read_task_counters(struct trace_builder *builder, struct sqlite_inpu
 }
 
 void ascend_read_counters(struct trace_builder *builder, struct sqlite_input *database,
-                          const struct hash_map *strings, const struct ascend_places *places)
+                          const struct hash_map *strings, struct ascend_places *places)
 {
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
         ascend_read_counter(builder, database, strings, &counters[i]);

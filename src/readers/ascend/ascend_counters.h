@@ -44,6 +44,6 @@ void ascend_places_clear(struct ascend_places *places);
 
 /* What the tables of a database hold of it. `strings`: id in STRING_IDS to id in the builder. */
 void ascend_read_counters(struct trace_builder *builder, struct sqlite_input *database,
-                          const struct hash_map *strings, const struct ascend_places *places);
+                          const struct hash_map *strings, struct ascend_places *places);
 
 #endif

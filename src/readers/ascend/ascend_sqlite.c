@@ -113,12 +113,6 @@ static uint32_t ascend_string(const struct ascend_reading *reading, const struct
     return string == NO_VALUE ? 0 : string;
 }
 
-static const char *ascend_string_text(const struct ascend_reading *reading,
-                                      const struct sqlite_rows *rows, int column)
-{
-    return string_pool_text(&reading->builder.strings, ascend_string(reading, rows, column));
-}
-
 static int32_t ascend_small(int64_t number)
 {
     return number >= 0 && number < INT32_MAX ? (int32_t)number : -1;
@@ -356,14 +350,15 @@ static void ascend_read_operators(struct ascend_reading *reading)
 
     ascend_rows_of(&rows, reading, "PYTORCH_API", reading->builder.sums_events ? summed : columns);
     while (sqlite_rows_next(&rows)) {
-        const char *name = ascend_string_text(reading, &rows, API_NAME);
-        bool is_step = has_prefix(name, "ProfilerStep#");
+        const uint32_t name = ascend_string(reading, &rows, API_NAME);
+        bool is_step =
+            has_prefix(string_pool_text(&reading->builder.strings, name), "ProfilerStep#");
 
         if (!ascend_row_event(reading, &rows, &event))
             continue;
         event.kind =
             (uint8_t)(is_step ? EVENT_ANNOTATION : kind_of_api(ascend_number(&rows, API_TYPE, 0)));
-        event.name = ascend_string(reading, &rows, API_NAME);
+        event.name = name;
         event.track =
             ascend_thread(&reading->words, &reading->builder, ascend_number(&rows, API_THREAD, 0));
         reading->has_steps |= is_step;
@@ -457,7 +452,7 @@ static uint64_t ascend_task_launch(const struct sqlite_rows *rows)
 static void ascend_add_task(struct ascend_reading *reading, const struct sqlite_rows *rows,
                             struct found_event *event)
 {
-    const uint32_t type = ascend_string(reading, rows, TASK_TYPE);
+    const uint32_t type = reading->category;
     const uint64_t task = (uint64_t)ascend_number(rows, TASK_ID, -1);
     const uint32_t info = paged_map_find(&reading->infos, task);
     const uint32_t copy = paged_map_find(&reading->copies, task);

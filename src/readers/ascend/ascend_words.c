@@ -82,15 +82,21 @@ static uint32_t known_by_type(const char *type)
     return known;
 }
 
+/* Each task is asked for twice. */
 static uint32_t words_of_type(struct ascend_words *words, const struct string_pool *strings,
                               uint32_t type)
 {
-    uint32_t known = hash_map_find(&words->types, type);
+    uint32_t known = words->last_known;
 
+    if (known && words->last_type == type)
+        return known;
+    known = hash_map_find(&words->types, type);
     if (known == NO_VALUE) {
         known = known_by_type(string_pool_text(strings, type));
         (void)hash_map_set(&words->types, type, known);
     }
+    words->last_type = type;
+    words->last_known = known;
     return known;
 }
 
@@ -303,16 +309,21 @@ uint32_t ascend_number_text(struct string_pool *strings, const char *before, int
 /* The process in the upper half, the thread in the lower one. */
 uint32_t ascend_thread(struct ascend_words *words, struct trace_builder *builder, int64_t global)
 {
-    uint32_t track = hash_map_find(&words->threads, (uint64_t)global);
     struct track_key key = {.device = -1, .stream = -1};
+    uint32_t track;
 
-    if (track != NO_VALUE)
-        return track;
-    key.process = ascend_number_text(&builder->strings, "", (int64_t)((uint64_t)global >> 32));
-    key.thread =
-        ascend_number_text(&builder->strings, "", (int64_t)((uint64_t)global & UINT32_MAX));
-    track = trace_builder_track(builder, &key);
-    (void)hash_map_set(&words->threads, (uint64_t)global, track);
+    if (words->threads.count && words->last_thread == global)
+        return words->last_track;
+    track = hash_map_find(&words->threads, (uint64_t)global);
+    if (track == NO_VALUE) {
+        key.process = ascend_number_text(&builder->strings, "", (int64_t)((uint64_t)global >> 32));
+        key.thread =
+            ascend_number_text(&builder->strings, "", (int64_t)((uint64_t)global & UINT32_MAX));
+        track = trace_builder_track(builder, &key);
+        (void)hash_map_set(&words->threads, (uint64_t)global, track);
+    }
+    words->last_thread = global;
+    words->last_track = track;
     return track;
 }
 

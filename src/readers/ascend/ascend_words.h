@@ -27,6 +27,10 @@ struct ascend_words {
     struct hash_map shapes; /* as torch_npu writes them: as torch.profiler does */
     struct hash_map data_types;
     struct hash_map threads; /* of a database: globalTid: its track */
+    uint32_t last_type;      /* what was asked for last; private, as this: */
+    uint32_t last_known;     /* 0: none was */
+    int64_t last_thread;
+    uint32_t last_track;
     struct ascend_stream streams[ASCEND_KNOWN_STREAMS];
     uint32_t stream_count;
 };

@@ -248,6 +248,8 @@ static void record_find_values(struct record_form *form, const struct sqlite_pag
         form->bytes = place + bytes;
 }
 
+/* All words are compared, also where the first differs: rows that do not match are few, and what
+ * is behind a row may be read (SQLITE_PAGES_SLACK). */
 static bool record_is_of(const struct record_form *form, const unsigned char *row)
 {
     uint64_t others = 0, word;
@@ -259,7 +261,9 @@ static bool record_is_of(const struct record_form *form, const unsigned char *ro
     return others == 0;
 }
 
-/* The form of the present row, which is mostly that of the row before, or of another. */
+/* The form of the present row, which is mostly that of the row before, or of another. Forms whose
+ * types have one hash take each other's place: a file that plants these is read as slowly as if
+ * none were kept. */
 static const struct record_form *record_form_of(struct sqlite_batch *batch,
                                                 const struct sqlite_pages *pages)
 {
@@ -285,7 +289,8 @@ static const struct record_form *record_form_of(struct sqlite_batch *batch,
     return form;
 }
 
-/* False where its sizes are none. */
+/* False where its sizes are none. Nearly all values of a recorder's rows are integers, which is why
+ * these take some instructions only. */
 static bool keep_record(struct sqlite_batch *batch, const struct sqlite_pages *pages)
 {
     const struct record_form *const form = record_form_of(batch, pages);

@@ -108,7 +108,8 @@ static uint32_t pages_next_child(const struct sqlite_pages *pages, struct sqlite
     return cell ? pages_four_bytes(cell) : 0;
 }
 
-/* The page goes behind those on the way to it. */
+/* The page goes behind those on the way to it. One with children is kept apart from the window,
+ * which its children will fill. */
 static bool pages_push(struct sqlite_pages *pages, uint32_t number)
 {
     struct sqlite_page *page = &pages->levels[pages->depth];
@@ -225,6 +226,7 @@ static struct sqlite_page *pages_next_of_rows(struct sqlite_pages *pages, bool *
     return NULL;
 }
 
+/* Most rows are behind another on their page. */
 bool sqlite_pages_next(struct sqlite_pages *pages, bool *is_damaged)
 {
     if (!pages->present || pages->present->next == pages->present->cell_count)

@@ -49,12 +49,40 @@ static void all_ids_are_found(void **state)
     paged_map_clear(&map);
 }
 
+/* In the order of setting, in the other one, and by leaps; ids between, before and behind those
+ * that were set are not there. */
+static void ids_are_found_in_any_order(void **state)
+{
+    static const uint64_t steps[] = {1, 2047, 389};
+    const uint64_t first = (uint64_t)1 << 20;
+    struct paged_map map = {0};
+
+    for (uint32_t set = 0; set < 3; set++) {
+        for (uint64_t i = 0; i < 2048; i++)
+            paged_map_set(&map, first + 3 * (i * steps[set] % 2048),
+                          (uint32_t)(i * steps[set]) + set);
+        for (size_t asked = 0; asked < 3; asked++)
+            for (uint64_t i = 0; i < 2048; i++) {
+                const uint64_t k = i * steps[asked] % 2048;
+                const uint32_t found = paged_map_find(&map, first + 3 * k);
+
+                assert_int_equal((found - set) % 2048, k);
+                assert_int_equal(paged_map_find(&map, first + 3 * k + 1), NO_VALUE);
+                assert_int_equal(paged_map_find(&map, (uint64_t)0 - i), NO_VALUE);
+                assert_int_equal(paged_map_find(&map, i * 512), NO_VALUE);
+            }
+    }
+    assert_int_equal(map.count, 2048 * 3 / PAGED_MAP_PAGE);
+    paged_map_clear(&map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_id_that_was_not_set_is_not_there),
         cmocka_unit_test(the_last_value_counts),
         cmocka_unit_test(all_ids_are_found),
+        cmocka_unit_test(ids_are_found_in_any_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
