@@ -24,8 +24,9 @@ PLANTED = {"starved": "data_loading"}
 SLOWNESS = {"starved": 0.2}  # of the simulated device
 FLOPS_KNOWN = ("eager", "autocast", "checkpoint", "starved")  # by the names of operators alone
 # The host marks steps, and the device ends them: the lead of the first differs from that of the last. Of a stand-in the clock is
-# the host's, and other programs may run just between the recorder's mark and this one's, for long where the machine is busy.
-WITHIN, WITHIN_ON_HOST = 0.05, 0.6
+# the host's, and other programs may run just between the recorder's mark and this one's, for as long as a step where the machine is
+# busy: of the longer of both.
+WITHIN, WITHIN_ON_HOST = 0.05, 0.7
 
 
 def check_ledger(found: Findings, case: str, sections: dict[str, Any], trace: Any) -> None:
@@ -68,7 +69,9 @@ def check_rates(setting: Setting, found: Findings, way: str, run: Recorded) -> N
         steps = whole["step_ledger"]["tables"]["steps"]["rows"]
         starts = {row["step"]: row["start"] for row in steps}
         told = mean(starts[step + 1] - starts[step] for step in range(first, last + 1))
-    found.near(place, "step time", told / 1e9, seconds, within, "s")
+    pair = (told / 1e9, seconds)
+    ours, truth = pair if setting.is_real else sorted(pair)
+    found.near(place, "step time", ours, truth, within, "s")
     flops = number(sections, "model_flops_utilization", "model_flops_per_step")
     if way in FLOPS_KNOWN:
         found.equal(place, "model FLOPs of a step", flops, run.truth["flops"])
