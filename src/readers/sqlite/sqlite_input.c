@@ -253,7 +253,7 @@ static int authorize(void *unused, int action, const char *first, const char *se
 {
     static const char *const functions[] = {"flopledger_row", "count", "min", "max", NULL};
     static const char *const lists_of_tables[] = {"sqlite_master", "sqlite_temp_master", NULL};
-    static const char *const pragmas[] = {"table_info", "table_xinfo", NULL};
+    static const char *const pragmas[] = {"table_info", "table_xinfo", "index_list", NULL};
 
     (void)unused;
     (void)schema;

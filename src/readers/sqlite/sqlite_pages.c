@@ -308,24 +308,25 @@ static bool pages_want(struct sqlite_pages *pages, sqlite3_stmt *column, const c
         if (sqlite3_column_type(column, 3) != SQLITE_NULL ||
             pages->wanted_count == SQLITE_INPUT_COLUMNS_MAX)
             return false;
-        pages->wanted[pages->wanted_count++] =
-            (struct sqlite_wanted){.column = (uint32_t)sqlite3_column_int(column, 5),
-                                   .cell = i,
-                                   .is_real = pages_is_real(type),
-                                   .is_key = is_key && !strcasecmp(type, "integer")};
+        pages->wanted[pages->wanted_count++] = (struct sqlite_wanted){
+            .column = (uint32_t)sqlite3_column_int(column, 5),
+            .cell = i,
+            .is_real = pages_is_real(type),
+            .is_key = is_key && !strcasecmp(type, "integer") && !sqlite3_column_int(column, 6)};
     }
     return true;
 }
 
-/* One alone makes a primary key of integers the rows' own number; with another column it is an
- * index beside the table, and values are in the rows. */
+/* One alone makes a primary key of integers the rows' own number; with another column, or declared
+ * "INTEGER PRIMARY KEY DESC", it has an index beside the table, and values are in the rows. */
 static bool pages_want_all(struct sqlite_pages *pages, const struct sqlite_input *input,
                            const char *table, const char *const *columns)
 {
     sqlite3_stmt *list = NULL;
     bool is_good = sqlite3_prepare_v2(input->connection,
-                                      "SELECT name, type, pk, dflt_value, hidden, cid FROM "
-                                      "pragma_table_xinfo(?1)",
+                                      "SELECT name, type, pk, dflt_value, hidden, cid, EXISTS("
+                                      "SELECT 1 FROM pragma_index_list(?1) WHERE origin = 'pk')"
+                                      " FROM pragma_table_xinfo(?1)",
                                       -1, &list, NULL) == SQLITE_OK &&
                    sqlite3_bind_text(list, 1, table, -1, SQLITE_STATIC) == SQLITE_OK;
 

@@ -238,6 +238,26 @@ static void columns_that_came_later_are_null(void **state)
     assert_int_equal(assert_rows_equal(&input, true), 2);
 }
 
+/* Of these two only the second is the number of a row, and the first may be NULL: SQLite keeps a
+ * fault of its first versions. */
+static void keys_that_descend_are_values(void **state)
+{
+    static const char *const tables[] = {"id INTEGER PRIMARY KEY DESC, a, b, d",
+                                         "id INTEGER, a, b, d, PRIMARY KEY(id DESC)"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        SCOPED(sqlite_input) input = {0};
+        char *text = sqlite3_mprintf("CREATE TABLE t(%s); INSERT INTO t VALUES(70, 1, 2, 3), "
+                                     "(NULL, 4, 5, 6), (9, 7, 8, 9)",
+                                     tables[i]);
+
+        open_database(&input, text);
+        sqlite3_free(text);
+        assert_int_equal(assert_rows_equal(&input, true), 3);
+    }
+}
+
 /* Whatever a page says: an end, or other rows, and damage where SQLite tells it. */
 static void damaged_pages_end_the_rows(void **state)
 {
@@ -282,6 +302,7 @@ int main(void)
         cmocka_unit_test(values_are_given_in_the_form_that_is_asked_for),
         cmocka_unit_test(pages_have_the_rows_of_queries),
         cmocka_unit_test(columns_that_came_later_are_null),
+        cmocka_unit_test(keys_that_descend_are_values),
         cmocka_unit_test(damaged_pages_end_the_rows),
     };
     const int file = mkstemp(path);
