@@ -63,8 +63,8 @@ static const struct look looks[] = {
     LOOK("Step Id,", 0, torch_npu_table),
     LOOK("Device_id,", 0, torch_npu_table),
     LOOK("\203\245frame\202\244name", 1,
-         "a tree of Proton in MessagePack, which is not read; write it as JSON: "
-         "proton.finalize(output_format=\"hatchet\")"),
+         "a profile of Proton in MessagePack, which has no times of events: flopledger report and "
+         "inspect read it"),
     LOOK("version https://git-lfs", 0,
          "a pointer of Git LFS and not the file itself; fetch it: git lfs pull"),
 };

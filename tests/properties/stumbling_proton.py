@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import struct
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -90,3 +91,90 @@ def proton_trees_of_deep_stacks_are_known(case: Case) -> None:
     path = case.folder / "a.hatchet"
     path.write_text("\n" + json.dumps([node, {}], indent=4))
     same(kernels_of(case, path), (0, {"k": 7}))
+
+
+TEXTS, ARRAYS, MAPS = {">B": 0xD9, ">H": 0xDA, ">I": 0xDB}, {">H": 0xDC, ">I": 0xDD}, {">H": 0xDE}
+INTEGERS = {">B": 0xCC, ">H": 0xCD, ">I": 0xCE, ">Q": 0xCF, ">b": 0xD0, ">h": 0xD1, ">q": 0xD3}
+
+
+def of_length(made: random.Random, length: int, few: range, forms: dict[str, int]) -> bytes:
+    """How a text or a list begins: in any form that its length fits in."""
+    begins = [bytes([few[length]])] if length < len(few) else []
+    for form, first in forms.items():
+        if length < 256 ** struct.calcsize(form):
+            begins.append(bytes([first]) + struct.pack(form, length))
+    return made.choice(begins)
+
+
+def packed(made: random.Random, value: Any) -> bytes:
+    """As MessagePack, each value in any of its forms."""
+    if value is None or isinstance(value, bool):
+        return {None: b"\xc0", False: b"\xc2", True: b"\xc3"}[value]
+    if isinstance(value, float):
+        return b"\xcb" + struct.pack(">d", value)
+    if isinstance(value, int):
+        forms = [bytes([value % 256])] if -32 <= value < 128 else []
+        for form, first in INTEGERS.items():
+            low = -(256 ** struct.calcsize(form)) // 2 if form[1].islower() else 0
+            if low <= value < low + 256 ** struct.calcsize(form):
+                forms.append(bytes([first]) + struct.pack(form, value))
+        return made.choice(forms)
+    if isinstance(value, str):
+        text = value.encode()
+        return of_length(made, len(text), range(0xA0, 0xC0), TEXTS) + text
+    if isinstance(value, list):
+        head = of_length(made, len(value), range(0x90, 0xA0), ARRAYS)
+        return head + b"".join(packed(made, item) for item in value)
+    head = of_length(made, len(value), range(0x80, 0x90), MAPS)
+    return head + b"".join(packed(made, item) for pair in value.items() for item in pair)
+
+
+def proton_trees_in_messagepack_are_those_in_json(case: Case) -> None:
+    """Whatever form a number or a length has; a cut one is read to where it ends."""
+    made = random.Random(11)
+    plain, path = case.folder / "a.hatchet", case.folder / "a.hatchet_msgpack"
+    for _ in range(4):
+        root, times = node_of(made, 5), {}
+        root["children"] += [node_of(made, 4) for _ in range(20)]
+        root["metrics"] |= {"list": [1, -5, 2.5, None, True, {"a": []}], "low": -(2**40)}
+        add_times(root, times)
+        devices = {"CUDA": {"0": {"arch": "90", "num_sms": 132}}}
+        plain.write_text(json.dumps([root, devices]))
+        text = b"\x92\x83" + packed(made, devices)
+        for key, value in reversed(root.items()):  # the first of which tells the form
+            text = (
+                b"\x92\x83"
+                + bytes([0xA0 + len(key)])
+                + key.encode()
+                + packed(made, value)
+                + text[2:]
+            )
+        path.write_bytes(text)
+        same(kernels_of(case, path), (0, times))
+        told = [case.printed(place, "report --all").split(" ", 1)[1] for place in (path, plain)]
+        same(told[0], told[1])
+        for _ in range(3):
+            path.write_bytes(text[: made.randrange(len(text) // 2, len(text) - 1)])
+            code, found = kernels_of(case, path)
+            same((code, sum(found.values()) <= sum(times.values())), (5, True))
+    path.write_bytes(text[:100] + b"\xc1" + text[100:])  # no first byte of anything
+    same(kernels_of(case, path)[0] in (1, 2, 3, 4, 5), True)
+
+
+def proton_timelines_have_scopes(case: Case) -> None:
+    """Those around launches are no calls, but they are ranges: steps by their names."""
+    events: list[dict[str, Any]] = []
+    for i in range(3):
+        for name, category, tid, at, length in (
+            (f"step_{i}", "scope", 0, 0, 90),
+            ("mm", "scope", 0, 1, 1),
+            ("matmul_kernel", "kernel", 200_000, 3, 47),
+        ):
+            event = {"name": name, "cat": category, "tid": tid, "ts": 100 * i + at, "dur": length}
+            events.append(event | {"ph": "X", "pid": 0, "args": {"call_stack": ["ROOT"]}})
+    path = case.folder / "a.chrome_trace"
+    path.write_text(json.dumps({"displayTimeUnit": "us", "traceEvents": events}))
+    same("recorder Proton of Triton" in case.printed(path), True)
+    found = case.rows(path, "step_ledger", "steps")
+    same([(row["step"], row["duration"]) for row in found], [(i, 90_000) for i in range(3)])
+    same(case.kernels(path), {"matmul_kernel": (3, 141_000)})

@@ -6,6 +6,7 @@
 #include "base/io/input_rest.h"
 #include "base/json/json_walk.h"
 #include "base/json/json_window.h"
+#include "readers/proton/msgpack_json.h"
 #include "trace/trace_builder.h"
 
 #include <math.h>
@@ -24,11 +25,13 @@ enum {
 /* A scope whose end is still to come. */
 struct open_scope {
     struct call_sum sum;
-    size_t index;         /* in the sums that are kept; SIZE_MAX: it is not kept */
-    double own_time_ns;   /* of a kernel */
-    double own_launches;  /* of a kernel */
-    bool is_in_children;  /* the place is in its array of children */
-    bool has_item_before; /* a comma is due */
+    size_t index;           /* in the sums that are kept; SIZE_MAX: it is not kept */
+    double own_time_ns;     /* of a kernel */
+    double own_launches;    /* of a kernel */
+    uint64_t members_left;  /* in MessagePack */
+    uint64_t children_left; /* likewise */
+    bool is_in_children;    /* the place is in its array of children */
+    bool has_item_before;   /* a comma is due */
 };
 
 /* What is needed while a file is read: the path from the root, and nothing of the scopes beside it.
@@ -40,8 +43,9 @@ struct proton_reading {
     struct open_scope *path; /* [depth], with room for [room] */
     size_t depth;
     size_t room;
-    struct hash_map kernels; /* of names, by their places in the pool: index in sums->kernels */
-    char *name;              /* a text whose escapes were resolved; with room for [name_room] */
+    struct hash_map kernels;    /* of names, by their places in the pool: index in sums->kernels */
+    struct msgpack_text packed; /* a value of MessagePack, as JSON */
+    char *name;                 /* a text whose escapes were resolved; with room for [name_room] */
     size_t name_room;
     size_t frames;            /* scopes that have one */
     const char *without_time; /* what stands there in place of times; NULL: nothing that is known */
@@ -66,11 +70,27 @@ static const char *behind_children(const char *at, const char *end)
     }
 }
 
+/* A map of a few members, of which Proton writes the frame first; older versions sort them. */
+static bool looks_like_packed_proton(const char *head, size_t length)
+{
+    static const char *const keys[] = {"\245frame", "\247metrics", "\250children"};
+    unsigned char first = length > 16 ? (unsigned char)head[0] : 0;
+    unsigned char second = first ? (unsigned char)head[1] : 0;
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (first > 0x90 && first < 0xa0 && second > 0x80 && second < 0x90 &&
+            memcmp(head + 2, keys[i], strlen(keys[i])) == 0)
+            return true;
+    return false;
+}
+
 /* "ph" is of events of a trace, which may have the other words in their arguments. */
 bool looks_like_proton(const char *head, size_t length)
 {
     const char *end = head + length;
 
+    if (looks_like_packed_proton(head, length))
+        return true;
     while (head < end && *head && strchr(" \t\r\n", *head))
         head++;
     if (head == end || *head != '[' || memmem(head, (size_t)(end - head), "\"ph\"", 4))
@@ -317,7 +337,6 @@ static bool open_proton_scope(struct proton_reading *reading)
 
     if (reading->depth == SCOPES_DEEP_MAX)
         return proton_fail(reading, reading->window.at, "scopes that are nested less deep");
-    reading->window.at++;
     if (reading->depth > 0)
         scope.sum.parent = reading->path[reading->depth - 1].index;
     if (sums->count < reading->scopes_max &&
@@ -419,7 +438,10 @@ static bool proton_go_on(struct proton_reading *reading)
     scope->has_item_before = true;
     if (!scope->is_in_children)
         return read_proton_member(reading, scope);
-    return c == '{' ? open_proton_scope(reading) : json_window_skip(window);
+    if (c != '{')
+        return json_window_skip(window);
+    window->at++;
+    return open_proton_scope(reading);
 }
 
 /* The first element is the tree, one behind it tells the devices. */
@@ -434,6 +456,7 @@ static bool read_proton_elements(struct proton_reading *reading)
     window->at++;
     if (json_window_peek(window) != '{')
         return proton_fail(reading, window->at, "a scope");
+    window->at++;
     if (!open_proton_scope(reading))
         return false;
     while (reading->depth > 0)
@@ -449,6 +472,95 @@ static bool read_proton_elements(struct proton_reading *reading)
     if (c != ']')
         return proton_fail(reading, window->at, "',' or the end of the profile");
     window->at++;
+    return true;
+}
+
+/* ---- the tree in MessagePack ---------------------------------------------------------------- */
+
+/* How many members and children there are stands before them, so that an end is where nothing is
+ * left, and not at a letter. */
+static bool open_packed_scope(struct proton_reading *reading)
+{
+    struct msgpack_token token;
+
+    if (!msgpack_next(&reading->window, &token))
+        return false;
+    if (token.kind != MSGPACK_MAP)
+        return proton_fail(reading, reading->window.at, "a scope");
+    if (!open_proton_scope(reading))
+        return false;
+    reading->path[reading->depth - 1].members_left = token.number;
+    return true;
+}
+
+static bool packed_is(const struct msgpack_token *token, const char *text)
+{
+    return token->kind == MSGPACK_TEXT && token->number == strlen(text) &&
+           memcmp(token->text, text, token->number) == 0;
+}
+
+/* What is in a scope but its children is short: it is read as JSON. */
+static bool read_packed_member(struct proton_reading *reading, struct open_scope *scope)
+{
+    struct json_window *window = &reading->window;
+    struct msgpack_token token;
+    struct json_slice value;
+    bool is_frame, is_metrics, is_children;
+
+    if (!msgpack_next(window, &token))
+        return false;
+    is_frame = packed_is(&token, "frame");
+    is_metrics = packed_is(&token, "metrics");
+    is_children = packed_is(&token, "children");
+    if (is_children) {
+        if (!msgpack_next(window, &token))
+            return false;
+        scope->children_left = token.kind == MSGPACK_ARRAY ? token.number : 0;
+        scope->is_in_children = true;
+        return token.kind == MSGPACK_ARRAY || proton_fail(reading, window->at, "an array");
+    }
+    if (!msgpack_value(window, &reading->packed, &value))
+        return false;
+    if (is_frame)
+        read_proton_frame(reading, scope, &value);
+    else if (is_metrics)
+        read_proton_metrics(reading, scope, &value);
+    return true;
+}
+
+/* One member or child further, in or out, as proton_go_on. */
+static bool packed_go_on(struct proton_reading *reading)
+{
+    struct open_scope *scope = &reading->path[reading->depth - 1];
+    uint64_t *left = scope->is_in_children ? &scope->children_left : &scope->members_left;
+
+    if (*left == 0) {
+        if (!scope->is_in_children)
+            close_proton_scope(reading);
+        scope->is_in_children = false;
+        return true;
+    }
+    --*left;
+    return scope->is_in_children ? open_packed_scope(reading) : read_packed_member(reading, scope);
+}
+
+/* As read_proton_elements. The number of elements is of the outermost array, and is read before the
+ * first scope. */
+static bool read_packed_elements(struct proton_reading *reading)
+{
+    struct msgpack_token token;
+    struct json_slice value;
+
+    if (!msgpack_next(&reading->window, &token) || !open_packed_scope(reading))
+        return false;
+    while (reading->depth > 0)
+        if (!packed_go_on(reading))
+            return false;
+    for (uint64_t i = 1; i < token.number; i++) {
+        if (!msgpack_value(&reading->window, &reading->packed, &value))
+            return false;
+        describe_proton_devices(reading, &value);
+    }
     return true;
 }
 
@@ -538,11 +650,13 @@ static bool check_proton(const struct proton_reading *reading, struct error *err
 }
 
 /* Proton writes no version of itself into the file. */
-static void name_proton_file(struct read_account *read, const struct input_stream *input)
+static void name_proton_file(struct read_account *read, const struct input_stream *input,
+                             bool is_packed)
 {
     read->file_bytes = input->file_bytes;
     read->text_bytes = input->text_bytes;
-    (void)snprintf(read->format, sizeof read->format, "proton-hatchet");
+    (void)snprintf(read->format, sizeof read->format, "proton-hatchet%s",
+                   is_packed ? "-msgpack" : "");
     (void)snprintf(read->recorder, sizeof read->recorder, "Proton (Triton), version not told");
     (void)snprintf(read->compression, sizeof read->compression, "%s",
                    compression_name(input->compression));
@@ -552,20 +666,25 @@ bool read_proton(struct call_sums *sums, const char *path, size_t scopes_max, st
 {
     SCOPED(input_stream) input = {0};
     struct proton_reading reading = {.sums = sums, .scopes_max = scopes_max};
+    struct input_window head;
+    bool is_packed;
     bool is_read;
 
     if (!input_stream_open(&input, path, false, error))
         return false;
+    head = input_stream_peek(&input);
+    is_packed = looks_like_packed_proton(head.text, head.length);
     json_window_init(&reading.window, &input, 0);
-    if (read_proton_elements(&reading))
+    if (is_packed ? read_packed_elements(&reading) : read_proton_elements(&reading))
         tell_proton_rest(&reading, &input);
     else
         tell_proton_damage(&reading, &input);
-    name_proton_file(&sums->read, &input);
+    name_proton_file(&sums->read, &input, is_packed);
     if (sums->kernel_count > 1)
         qsort(sums->kernels, sums->kernel_count, sizeof *sums->kernels, compare_proton_kernels);
     is_read = check_proton(&reading, error);
     hash_map_clear(&reading.kernels);
+    free(reading.packed.text);
     free(reading.name);
     free(reading.path);
     return is_read || error_in(error, "'%s'", path);
