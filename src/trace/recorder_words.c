@@ -191,6 +191,33 @@ static const struct recorder_words recorders[] = {
         .memory = "torch_npu writes allocations into files of their own, which are not read",
     },
     {
+        .format = "proton", /* no reader's: see recorder_words_for */
+        .cut = "let proton.finalize() return, and copy the file again: what is missing cannot be "
+               "told from the part that is there",
+        .warm_up = "usual in a window of a longer run: start the session a step earlier",
+        .less_overhead = "start the session some steps later",
+        .marks = "put each step into a scope: proton.scope(f\"step_{i}\"); or name scopes that are "
+                 "there with --step-range",
+        .few_steps = "record at least 5 steps between proton.start() and proton.finalize()",
+        .device = "let kernels run between proton.start() and proton.finalize(), with the backend "
+                  "cupti or roctracer",
+        .no_device = "if the run used a GPU: proton.start(backend=\"cupti\") or \"roctracer\"",
+        .operators = "Proton records scopes and no operators: torch.profiler and flopledger run do",
+        .shapes = "record it with flopledger run",
+        .needs_shapes = "needs shapes, which Proton does not record",
+        .flops = "record it with flopledger run, or with data=\"tree\", which sums up what "
+                 "launch_metadata says",
+        .modules = "record it with flopledger run, which marks each call of a module",
+        .model = NEEDS_DESCRIPTION,
+        .batch = NEEDS_DESCRIPTION,
+        .stacks = "put scopes around what the loop does between kernels: proton.scope(\"...\")",
+        .collectives = "Proton does not record it: torch.profiler does",
+        .message_size = "Proton does not record it",
+        .group_size = "Proton does not record it",
+        .element_type = "Proton does not record it",
+        .memory = "traces of torch.profiler with profile_memory=True have allocations",
+    },
+    {
         .format = "pipeline-timings",
         .cut = "let the run finish writing it: what is missing cannot be told from the part that "
                "is there",
@@ -270,6 +297,11 @@ const struct recorder_words *recorder_words_for(const struct trace *trace)
     /* Its JSON is read as torch.profiler's, which it looks like. */
     if (trace && trace->facts.platform == PLATFORM_NPU)
         format = "ascend";
+    /* Other recorders write these forms, too. */
+    if (trace && (has_prefix(format, "perfetto") || has_prefix(format, "torch-profiler")) &&
+        (has_prefix(trace->read.recorder, "rocprofv3") ||
+         has_prefix(trace->read.recorder, "Proton")))
+        format = trace->read.recorder[0] == 'P' ? "proton" : "rocprofv3";
     while (words->format && !has_prefix(format, words->format))
         words++;
     return words;

@@ -285,6 +285,42 @@ def perfetto_numbers_of_names_that_nothing_tells(case: Case) -> None:
     same(case.kernels(path), {"kernel 5 (the file does not tell it)": (1, 300)})
 
 
+def perfetto_of_proton_has_scopes(case: Case) -> None:
+    """On tracks that are no threads, and with the interned texts of annotations."""
+    made = Packets()
+    for uuid, name in ((1, "Trace"), (1000, "CPU Thread 0"), (201_007, "GPU Stream 7")):
+        descriptor = made.add().track_descriptor
+        descriptor.uuid, descriptor.name = uuid, name
+        if uuid == 1:
+            descriptor.process.process_name = name
+        else:
+            descriptor.parent_uuid = 1
+    for i in range(3):
+        made.slice((100_000 * i, 100_000 * i + 90_000), 1000, f"step_{i}", "scope")
+        made.slice((100_000 * i + 3000, 100_000 * i + 50_000), 201_007, "matmul_kernel", "kernel")
+    path = made.write(case.folder / "a.perfetto")
+    same("recorder Proton of Triton" in case.printed(path), True)
+    found = case.rows(path, "step_ledger", "steps")
+    same([(row["step"], row["duration"]) for row in found], [(i, 90_000) for i in range(3)])
+    same(case.kernels(path), {"matmul_kernel": (3, 141_000)})
+
+
+def perfetto_flows_may_end_at_the_work(case: Case) -> None:
+    """A call has the flow, and its kernel ends it; in today's field or the older one."""
+    for field in ("terminating_flow_ids", "terminating_flow_ids_old"):
+        made = Packets()
+        made.thread(1)
+        made.thread(2, 0, 7)
+        made.half(BEGIN, 1000, 1, "cudaLaunchKernel", "cuda_runtime").track_event.flow_ids.append(9)
+        made.half(END, 2000, 1)
+        begin = made.half(BEGIN, 5000, 2, "gemm", "kernel")
+        getattr(begin.track_event, field).append(9)
+        made.half(END, 8000, 2)
+        path = made.write(case.folder / "a.pftrace")
+        same(case.kernels(path), {"gemm": (1, 3000)})
+        same("without a launch call" in case.printed(path), False)
+
+
 def perfetto_incremental_clocks_chain(case: Case) -> None:
     made = Packets()
     made.thread(1)
@@ -488,6 +524,7 @@ Perfetto: all of it in compressed packets: perfetto_all_of_it_is_compressed perf
 Perfetto: clock and track from the defaults of packets: perfetto_track_and_clock_come_from_defaults
 Perfetto: numbers of names given anew: perfetto_cleared_names_are_given_anew perfetto_older_writers_clear_by_a_field_of_its_own
 Perfetto: a packet that needs what was lost: perfetto_what_needs_lost_names_is_dropped
+Perfetto: Proton's scopes, and flows that end: perfetto_of_proton_has_scopes perfetto_flows_may_end_at_the_work
 Perfetto: numbers of names that no packet tells: perfetto_numbers_of_names_that_nothing_tells
 Perfetto: clocks that count up from one another: perfetto_incremental_clocks_chain
 Perfetto: no gpu_id is not 0: perfetto_no_gpu_is_not_gpu_zero
@@ -523,6 +560,8 @@ Ascend: launches that are not recorded: ascend_arrows_of_old_versions_lead_from_
 Ascend: counters in tables of their own and in JSON, in other units: ascend_counters_are_sampled_or_of_tasks
 Ascend: versions here, the schema's alone there: ascend_versions_or_the_schema_are_told
 Proton: numbers of devices are texts, inner nodes have few metrics or none: proton_devices_are_texts_and_inner_nodes_empty
+Proton: the tree in MessagePack: proton_trees_in_messagepack_are_those_in_json
+Proton: timelines whose host has scopes alone: proton_timelines_have_scopes
 Proton: names in capitals: proton_of_2024_has_names_in_capitals
 Proton: keys in any order, halves of files: proton_trees_are_summed_and_cut_ones_to_where_they_end
 Proton: children before their scope's name: proton_trees_of_deep_stacks_are_known

@@ -580,18 +580,18 @@ static bool perfetto_has_content(const struct perfetto_reading *reading, struct 
                      held);
 }
 
-/* No packet says who wrote it: the words of the events do. */
+/* No packet says who wrote it: the words of the events do, the last of these that is there. */
 static void perfetto_tell_recorder(struct trace_builder *builder)
 {
-    static const char *const words[][2] = {{"cpu_op", "torch.profiler"},
-                                           {"kernel", "torch.profiler"},
-                                           {"kernel_dispatch", "rocprofv3"},
-                                           {"hip_runtime_api", "rocprofv3"},
-                                           {"hip_api", "rocprofv3"}};
+    static const char *const words[][2] = {
+        {"kernel", "torch.profiler"},     {"scope", "Proton of Triton"},
+        {"metric", "Proton of Triton"},   {"cpu_op", "torch.profiler"},
+        {"kernel_dispatch", "rocprofv3"}, {"hip_runtime_api", "rocprofv3"},
+        {"hip_api", "rocprofv3"}};
     const char *writer = "a program with Perfetto's SDK";
 
-    for (uint32_t i = 0; i < builder->read.category_count; i++)
-        for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        for (uint32_t i = 0; i < builder->read.category_count; i++)
             if (strcmp(words[w][0], string_pool_text(&builder->strings,
                                                      builder->read.categories[i].category)) == 0)
                 writer = words[w][1];

@@ -169,6 +169,10 @@ static void read_event_text(struct perfetto_event *event, struct perfetto_readin
     case 47:
         event->flow = first_fixed(field);
         break;
+    case 42:
+    case 48: /* that end here: of the work, where the call has the one before */
+        event->flow = event->flow ? event->flow : first_fixed(field);
+        break;
     case 3000:
         event->submission = submission_of(field->bytes);
         break;
@@ -187,6 +191,8 @@ static void read_event_field(struct perfetto_event *event, struct perfetto_readi
     else if (field->number == 11)
         event->track_id = field->value;
     else if (field->number == 36 || field->number == 47)
+        event->flow = first_fixed(field);
+    else if ((field->number == 42 || field->number == 48) && !event->flow)
         event->flow = first_fixed(field);
     else if (proto_is(field, 3, PROTO_VARINT))
         read_categories(event, reading, sequence, field);

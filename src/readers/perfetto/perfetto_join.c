@@ -64,6 +64,8 @@ struct stage_names {
     struct proto_bytes stage;
 };
 
+/* A stage has up to three names. Each that the file does not tell counts, as it may be what would
+ * have said that the stage is a copy. */
 static struct proto_bytes stage_name(struct perfetto_reading *reading,
                                      const struct perfetto_sequence *sequence,
                                      enum perfetto_interned kind, uint64_t number)

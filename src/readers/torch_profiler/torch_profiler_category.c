@@ -14,6 +14,8 @@ static const struct category categories[] = {
     {"cpu_op", EVENT_OPERATOR},
     {"operator", EVENT_OPERATOR},
     {"user_annotation", EVENT_ANNOTATION},
+    {"scope", EVENT_ANNOTATION}, /* Proton's, and those with numbers */
+    {"metric", EVENT_ANNOTATION},
     {"python_function", EVENT_PYTHON_FUNCTION},
     {"runtime", EVENT_RUNTIME_CALL},
     {"cuda_runtime", EVENT_RUNTIME_CALL},

@@ -255,6 +255,25 @@ static bool check_content(struct parse *parse, struct error *error)
     return true;
 }
 
+#define PROTON_TIMELINE "Proton of Triton (data=\"trace\")"
+
+/* Of the categories that stand here, Proton has these alone. */
+static bool has_categories_of_proton(const struct trace *trace)
+{
+    bool has_scopes = false;
+
+    for (uint32_t i = 0; i < trace->read.category_count; i++) {
+        const char *category = trace_text(trace, trace->read.categories[i].category);
+        bool is_scope = strcmp(category, "scope") == 0 || strcmp(category, "metric") == 0;
+
+        has_scopes |= is_scope;
+        if (!is_scope && strcmp(category, "kernel") != 0 &&
+            torch_profiler_category_kind(category, strlen(category)) != EVENT_HOST_OTHER)
+            return false;
+    }
+    return has_scopes;
+}
+
 /* Who wrote it: a trace has a category that only one of them writes, or none. Any program may
  * write Chrome's events; the categories say who did. Ascend's are asked last, as its traces have
  * Kineto's words too. */
@@ -281,8 +300,10 @@ static void tell_recorder(struct trace *trace)
         if (strcmp(trace_text(trace, trace->tracks[i].process), "CPU functions") == 0)
             writer = "torch.autograd.profiler";
         if (trace->tracks[i].is_device && trace->tracks[i].process == 0)
-            writer = "Proton of Triton (data=\"trace\")"; /* nobody else leaves the process out */
+            writer = PROTON_TIMELINE; /* nobody else leaves the process out */
     }
+    if (has_categories_of_proton(trace))
+        writer = PROTON_TIMELINE;
     (void)snprintf(read->recorder, sizeof read->recorder, "%s, %s%.40s", writer,
                    *version ? "torch " : "version not told", version);
 }
