@@ -44,6 +44,7 @@ class Group:
     _: KW_ONLY
     after: str = ""  # the group that builds what it runs
     alone: bool = False  # keeps all cores busy by itself, or measures: nothing runs beside it
+    sleeps: bool = False  # mostly waits, for steps of other programs: needs no core of its own
     only_named: bool = False  # takes too long to be run unasked
     only_long: bool = False  # likewise, but for --long: what it finds others mostly find, too
 
@@ -107,6 +108,7 @@ GROUPS = [
         *when_long(
             "tests/python/attach_cycles.py --cycles=300", "tests/python/attach_cycles.py --count"
         ),
+        sleeps=True,
     ),
     program(
         "gpu-stand-ins",
@@ -459,7 +461,7 @@ def run_group(group: Group, failed_groups: set[str]) -> tuple[Counts, float]:
 
 
 class SideBySide:
-    """Runs groups in their order, as many at once as there are cores; reports each when it ends."""
+    """Runs groups in their order, as many at once as there are cores, and beside them what sleeps; reports each when it ends."""
 
     def __init__(self) -> None:
         self.total = NOTHING
@@ -467,9 +469,14 @@ class SideBySide:
         self.running: dict[Future, Group] = {}
         self.cores = os.cpu_count() or 1
 
+    def is_too_much(self, left: int, name: str) -> bool:
+        running = self.running.values()
+        busy = sum(not group.sleeps for group in running)
+        return left == 0 or busy > left or name in [group.name for group in running]
+
     def wait_until(self, left: int, name: str = "") -> None:
-        """Until no more than `left` groups run, and that of this name does not."""
-        while len(self.running) > left or name in [group.name for group in self.running.values()]:
+        """Until no more than `left` groups keep cores busy, none at all where that is 0, and that of this name has ended."""
+        while self.running and self.is_too_much(left, name):
             for done in wait(self.running, return_when=FIRST_COMPLETED).done:
                 group = self.running.pop(done)
                 counts, seconds = done.result()
@@ -479,9 +486,10 @@ class SideBySide:
                     self.failed_groups.add(group.name)
 
     def run(self, groups: list[Group]) -> None:
-        with ThreadPoolExecutor(self.cores) as pool:
+        with ThreadPoolExecutor(len(groups)) as pool:
             for group in groups:
-                self.wait_until(0 if group.alone else self.cores - 1, group.after)
+                busy = self.cores if group.sleeps else self.cores - 1
+                self.wait_until(0 if group.alone else busy, group.after)
                 self.running[pool.submit(run_group, group, self.failed_groups)] = group
                 if group.alone:
                     self.wait_until(0)

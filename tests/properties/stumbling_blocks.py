@@ -274,7 +274,9 @@ def perfetto_numbers_of_names_that_nothing_tells(case: Case) -> None:
     made.half(BEGIN, 7000, 1, "range").track_event.category_iids.append(9)
     made.half(END, 7500, 1)
     path = made.write(case.folder / "a.pftrace")
-    told = {f"name {i} (the file does not tell it)": (i % 2 + 1, (i % 2 + 1) * 1000) for i in (77, 78)}
+    told = {
+        f"name {i} (the file does not tell it)": (i % 2 + 1, (i % 2 + 1) * 1000) for i in (77, 78)
+    }
     same(case.kernels(path), told)
     same("a number for a name that the file does not tell: 4" in case.printed(path), True)
     same("4 events have numbers for names" in case.printed(path, "report"), True)
