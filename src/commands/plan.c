@@ -11,9 +11,7 @@
 
 static const char *const attention_names[] = {"flash",   "flash1", "flash2",
                                               "unfused", "flash8", NULL};
-
 static const char *const allreduce_names[] = {"one-shot", "nccl", NULL};
-
 static const char *const dispatcher_names[] = {"deepep", "alltoall", NULL};
 
 static const char positive_number_accepted[] = "a number of more than 0 (12.5, 15e12 or 15T)";
@@ -181,6 +179,8 @@ static const struct option plan_options[] = {
                 "each kernel is waited for before the next is launched (CUDA_LAUNCH_BLOCKING=1)"),
     FLAG_OPTION("mtp", FIELD(predicts_further),
                 "the model's layers that predict further tokens are trained, too"),
+    FLAG_OPTION("zero-bubble", FIELD(delays_weights),
+                "gradients of weights wait until a stage of --pp has nothing else to do (ZB-H1)"),
     FLAG_OPTION("uneven-stages", FIELD(is_uneven),
                 "stages may differ by a layer where --pp does not divide the layers"),
     PLAN_NUMBER("node", node, 1 << 16,

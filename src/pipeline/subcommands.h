@@ -285,6 +285,7 @@ struct plan_wanted {
     bool crosses_by_one_card;
     bool is_blocking;
     bool is_uneven;
+    bool delays_weights;
     bool is_eager;
     bool searches;
 };

@@ -39,6 +39,7 @@ CHOICES = {
     "--unfused-rotation": None,
     "--no-sequence-parallel": None,
     "--no-pxn": None,
+    "--zero-bubble": None,
     "--dispatcher": "alltoall",
     "--attention": "unfused",
     "--network": 11,

@@ -86,6 +86,7 @@ struct plan_setting {
     bool crosses_by_one_card;  /* of cards that devices share, groups use one; NCCL before 2.12 */
     bool is_blocking;          /* each kernel is waited for before the next is launched */
     bool is_uneven;            /* stages may differ by a layer */
+    bool delays_weights;       /* gradients of weights are left for the bubble: ZB-H1 */
     double launch_seconds;     /* what the host takes to launch a kernel */
     double recomputed_share;   /* of the layers that full recomputation is of; 0: of all */
     unsigned recomputed;       /* what selective recomputation is of: bits of enum plan_module */

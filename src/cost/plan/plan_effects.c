@@ -38,6 +38,7 @@ static const struct plan_switch switches[] = {
     SWITCH(fuses_experts, false, "--fused-experts", "experts"),
     SWITCH(crosses_by_one_card, false, "--no-pxn",
            "groups of every second or fourth device across nodes that share network cards"),
+    SWITCH(delays_weights, false, "--zero-bubble", "stages of a pipeline (--pp)"),
     SWITCH(is_uneven, false, "--uneven-stages", "layers that --pp does not divide"),
 };
 

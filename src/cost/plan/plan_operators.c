@@ -157,6 +157,7 @@ void plan_pass_add(struct plan_pass *pass, const struct plan_pass *from, double 
     pass->again_useful += from->again_useful * times;
     pass->again_streamed += from->again_streamed * times;
     pass->device += from->device * times;
+    pass->weights += from->weights * times;
     pass->kernels += from->kernels * times;
 }
 
@@ -299,7 +300,9 @@ void plan_add_backward(const struct plan_context *context, struct plan_pass *pas
     of_weight.m = product.k;
     of_weight.k = product.m;
     plan_add_product(context, pass, of_input);
+    pass->weights -= pass->device;
     plan_add_product(context, pass, of_weight);
+    pass->weights += pass->device;
 }
 
 void plan_add_stream(const struct plan_context *context, struct plan_pass *pass, double bytes,

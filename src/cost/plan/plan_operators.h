@@ -52,6 +52,7 @@ struct plan_pass {
     double again_useful;   /* of recomputation, what it takes at the peak */
     double again_streamed; /* ... and in operators that are bound by memory */
     double device;         /* what kernels take */
+    double weights;        /* ... and of that, products for gradients of weights */
     double kernels;
 };
 

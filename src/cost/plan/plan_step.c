@@ -228,7 +228,10 @@ static double plan_seen_sends(const struct plan_context *context, double work)
 }
 
 /* Micro-batches follow one another through the fullest stage; the first fills the pipeline and the
- * last empties it, in pieces as long as a chunk. Narayanan et al. (2021). */
+ * last empties it, in pieces as long as a chunk. Narayanan et al. (2021). Of stages that leave
+ * gradients of weights for then, each fills its part of the bubble with them, and waits the less
+ * for those behind it: (p - 1)(F + B - W) in place of (p - 1)(F + B + W), with B of inputs alone,
+ * in the same memory. ZB-H1 of Qi et al. (2023), table 2. */
 static void plan_add_bubble(const struct plan_context *context, struct plan_pass *step,
                             double batches, const struct plan_pass *layers,
                             const struct plan_pass *ends)
@@ -244,7 +247,10 @@ static void plan_add_bubble(const struct plan_context *context, struct plan_pass
     double mean = (of_layers + of_ends) / stages;
     double slowest = fmax(fmax(largest, last), mean);
     double one_through = of_layers + of_ends - mean;
+    double delayed = 2.0 * (stages - 1.0) / stages * (layers->weights + ends->weights);
 
+    if (context->setting->delays_weights)
+        one_through = fmax(one_through - delayed, 0.0);
     if (layout->pipeline == 1)
         return;
     plan_pass_charge(step, PLAN_BUBBLE,

@@ -1,6 +1,6 @@
 /* Planned steps: their arithmetic, the accounts' sum, and layouts that cannot be. */
 #include "cost/devices/find_device_peak.h"
-#include "cost/plan/plan_operators.h"
+#include "cost/plan/plan_layer.h"
 #include "support_plan.h"
 
 #include <math.h>
@@ -11,6 +11,11 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+static bool plan_is_near(double one, double other)
+{
+    return fabs(one - other) <= 1e-9 * fmax(fmax(fabs(one), fabs(other)), 1e-3);
+}
 
 static double sum_of(const struct plan_outcome *outcome)
 {
@@ -516,6 +521,40 @@ static void bubble_follows_its_schedule(void **state)
     assert_true(bubbles[2] < bubbles[0]);
 }
 
+/* (p - 1)(F + B - W) by the products for weights, a third and what attention, which has no weights,
+ * adds; without stages there is nothing to fill. */
+static void weights_fill_the_bubble(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_layout layout = one_device;
+    struct plan_context context = plan_context_of(&setting, &layout);
+    struct plan_passes layers = plan_layers(&context);
+    struct plan_passes ends = plan_ends(&context);
+    double weights = layers.backward.weights + ends.backward.weights;
+    struct plan_outcome usual;
+    struct plan_outcome filled;
+
+    (void)state;
+    /* Forward, inputs and weights have as many FLOPs in products; scores are beside these. */
+    assert_true(weights > 0.26 * plan_pass_seconds(&layers.backward));
+    assert_true(weights <
+                0.5 * (plan_pass_seconds(&layers.backward) + plan_pass_seconds(&ends.backward)));
+    assert_true(plan_is_near(layers.forward.weights, 0.0));
+    layout.pipeline = 4;
+    usual = plan_step(&setting, &layout);
+    setting.delays_weights = true;
+    filled = plan_step(&setting, &layout);
+    assert_true(plan_is_near(usual.accounts[PLAN_BUBBLE] - filled.accounts[PLAN_BUBBLE],
+                             2.0 * 3.0 / 4.0 * weights));
+    assert_true(plan_is_near(usual.step - filled.step, 2.0 * 3.0 / 4.0 * weights));
+    assert_true(plan_is_near(usual.memory.total, filled.memory.total));
+    layout.pipeline = 1;
+    filled = plan_step(&setting, &layout);
+    setting.delays_weights = false;
+    assert_true(plan_is_near(plan_step(&setting, &layout).step, filled.step));
+}
+
 static void bad_layouts_name_what_fits(void **state)
 {
     static const struct {
@@ -590,6 +629,7 @@ int main(void)
         cmocka_unit_test(whole_waves_lose_little),
         cmocka_unit_test(gather_hides_where_said),
         cmocka_unit_test(bubble_follows_its_schedule),
+        cmocka_unit_test(weights_fill_the_bubble),
         cmocka_unit_test(bad_layouts_name_what_fits),
         cmocka_unit_test(devices_name_what_fits),
     };
