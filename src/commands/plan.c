@@ -184,7 +184,7 @@ static const struct option plan_options[] = {
     FLAG_OPTION("uneven-stages", FIELD(is_uneven),
                 "stages may differ by a layer where --pp does not divide the layers"),
     PLAN_NUMBER("node", node, 1 << 16,
-                "devices that NVLink or the like joins (default: 8; 72 of a rack of GB200)"),
+                "devices that fast links join (default: 8; a rack of 72 GB200, a pod of TPUs)"),
     PLAN_POSITIVE("network", network, "GB/S",
                   "GB/s of a node into the network, one way (default: by device)"),
     FLAG_OPTION("no-pxn", FIELD(crosses_by_one_card),

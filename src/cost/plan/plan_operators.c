@@ -46,13 +46,29 @@ const struct plan_rates *plan_rates_of(const struct device_peak *device)
     return rates;
 }
 
-/* A rack of GB200 or GB300 is one NVLink domain of 72; others have eight devices in a node. */
+/* Devices that fast links join: a rack of GB200 or GB300, a pod of TPUs (jax-ml, How to Scale Your
+ * Model, TPU specs; its slices are smaller, but none is slower); of others a node of eight. */
+static int64_t plan_node_of(const struct device_peak *device)
+{
+    static const struct {
+        const char *name;
+        int64_t devices;
+    } domains[] = {
+        {"NVIDIA GB200", 72},    {"NVIDIA GB300", 72},     {"Google TPU v2", 256},
+        {"Google TPU v3", 1024}, {"Google TPU v4", 4096},  {"Google TPU v5e", 256},
+        {"Google TPU v6e", 256}, {"Google TPU v5p", 8960}, {"Google TPU v7x, one die", 18432},
+    };
+
+    for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
+        if (strcmp(device->name, domains[i].name) == 0)
+            return domains[i].devices;
+    return 8;
+}
+
 void plan_defaults(struct plan_setting *setting)
 {
-    bool is_rack = strstr(setting->device->name, "GB200") || strstr(setting->device->name, "GB300");
-
     if (setting->node == 0)
-        setting->node = is_rack ? 72 : 8;
+        setting->node = plan_node_of(setting->device);
     if (setting->network <= 0.0)
         setting->network = plan_rates_of(setting->device)->network;
     if (setting->launch_seconds <= 0.0)

@@ -521,6 +521,36 @@ static void bubble_follows_its_schedule(void **state)
     assert_true(bubbles[2] < bubbles[0]);
 }
 
+/* A pod of TPUs is one domain: 256 v5e gather over four links of 45 GB/s each, and not over the
+ * network of a node of eight; of 72 devices of GB200 likewise. */
+static void a_pod_is_one_domain(void **state)
+{
+    static const struct {
+        const char *device;
+        int64_t node;
+        double links;
+    } domains[] = {{"TPU v5e", 256, 180e9}, {"GB200", 72, 900e9}, {"H100 SXM", 8, 450e9}};
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof domains / sizeof domains[0]; i++) {
+        struct plan_group group = {domains[i].node, 1};
+        struct plan_context context;
+        struct device_match match;
+        double rate;
+
+        setting.device = find_device_peak(domains[i].device, NULL, &match);
+        setting.node = 0;
+        plan_defaults(&setting);
+        context = plan_context_of(&setting, &one_device);
+        assert_int_equal(setting.node, domains[i].node);
+        rate = 1e9 / (plan_collective_seconds(&context, PLAN_ALL_GATHER, 2e9, group) -
+                      plan_collective_seconds(&context, PLAN_ALL_GATHER, 1e9, group));
+        assert_true(rate > 0.8 * domains[i].links && rate < 1.0 * domains[i].links);
+    }
+}
+
 /* (p - 1)(F + B - W) by the products for weights, a third and what attention, which has no weights,
  * adds; without stages there is nothing to fill. */
 static void weights_fill_the_bubble(void **state)
@@ -629,6 +659,7 @@ int main(void)
         cmocka_unit_test(whole_waves_lose_little),
         cmocka_unit_test(gather_hides_where_said),
         cmocka_unit_test(bubble_follows_its_schedule),
+        cmocka_unit_test(a_pod_is_one_domain),
         cmocka_unit_test(weights_fill_the_bubble),
         cmocka_unit_test(bad_layouts_name_what_fits),
         cmocka_unit_test(devices_name_what_fits),
