@@ -196,12 +196,12 @@ static const struct option plan_options[] = {
                   "what a run of yours like this took, by what was planned for it (1.12): all "
                   "but FLOPs at the peak follows it"),
     PLAN_POSITIVE("tokens", bill.tokens, "N",
-                  "tokens to train on (15e12): says days and device-hours"),
+                  "tokens to train on (15e12): says days, device-hours and energy"),
     PLAN_POSITIVE("cost-per-hour", bill.of_device_hour, "MONEY",
                   "with --tokens: what a device-hour costs, for the cost of the training"),
     PLAN_POSITIVE("watts", bill.watts, "W",
                   "with --tokens: what a device draws, with its share of all around it, for the "
-                  "energy of the training"),
+                  "energy of the training (default: the board alone)"),
     PLAN_POSITIVE("interruptions", bill.interruptions, "N",
                   "with --tokens: interruptions of a device in a day (2e-4), for the days with "
                   "restarts and checkpoints"),

@@ -335,7 +335,7 @@ static bool print_plan_training(const struct plan_wanted *settings,
     rank_add_section(&results, planned, describe_plan(&results, setting, &layout, &outcome));
     if (settings->bill.tokens > 0.0)
         rank_add_section(&results, planned,
-                         describe_plan_bill(&results, &outcome, &settings->bill));
+                         describe_plan_bill(&results, setting->device, &outcome, &settings->bill));
     rank_add_section(&results, planned, describe_plan_ledger(&results, &outcome));
     rank_add_section(&results, planned, describe_plan_memory(&results, setting, &outcome));
     return print_page(&results, page, error);

@@ -1,6 +1,7 @@
 /* The table of devices. */
 #include "cost/devices/device_peak.h"
 
+#include <string.h>
 #include <strings.h>
 
 /* What one device of a table row is: makers give peaks of cards, of dies, of chips or of
@@ -40,6 +41,28 @@
 static const struct device_peak devices[] = {
 #include "cost/devices/device_list.def"
 };
+
+#define DEVICE_POWER(name_, watts_) {name_, watts_},
+static const struct {
+    const char *name;
+    double watts;
+} powers[] = {
+#include "cost/devices/device_power_list.def"
+};
+
+/* "NVIDIA A100 SXM4" is the board of both its memories. */
+double device_board_watts(const struct device_peak *device)
+{
+    for (size_t i = 0; i < sizeof powers / sizeof *powers; i++) {
+        size_t length = strlen(powers[i].name);
+        const char *rest = device->name + length;
+
+        if (strncmp(device->name, powers[i].name, length) == 0 &&
+            (*rest == '\0' || (*rest == ' ' && strstr(rest, "GB"))))
+            return powers[i].watts;
+    }
+    return 0.0;
+}
 
 static const char *const type_names[PEAK_TYPE_COUNT] = {
     [PEAK_FP64] = "fp64", [PEAK_FP64_MATRIX] = "fp64-matrix",

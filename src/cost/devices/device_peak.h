@@ -46,6 +46,9 @@ struct device_peak {
 
 enum peak_state device_peak_state(const struct device_peak *device, enum peak_type type);
 
+/* W that the board of one device may draw at most; 0: not known. */
+double device_board_watts(const struct device_peak *device);
+
 /* "bf16"; as --dtype takes them. */
 const char *peak_type_name(enum peak_type type);
 

@@ -397,8 +397,8 @@ static double plan_add_ettr(struct results *results, struct section *section,
 }
 
 /* Steps are whole, so they are rounded up. The range is the step's range, in proportion. */
-struct section *describe_plan_bill(struct results *results, const struct plan_outcome *outcome,
-                                   const struct plan_bill *bill)
+struct section *describe_plan_bill(struct results *results, const struct device_peak *device,
+                                   const struct plan_outcome *outcome, const struct plan_bill *bill)
 {
     bool is_interrupted = bill->interruptions > 0.0;
     struct section *section = section_new(
@@ -408,6 +408,7 @@ struct section *describe_plan_bill(struct results *results, const struct plan_ou
                          "evaluation.");
     double steps = ceil(bill->tokens / outcome->tokens);
     double hours = steps * outcome->step / 3600.0;
+    double watts = bill->watts > 0.0 ? bill->watts : device_board_watts(device);
     double ettr;
 
     plan_add_number(results, section, "tokens", "tokens", value_number(bill->tokens));
@@ -426,9 +427,17 @@ struct section *describe_plan_bill(struct results *results, const struct plan_ou
                     value_number(hours / 24.0 * outcome->high / outcome->step));
     plan_add_number(results, section, "device_hours", "device-hours",
                     value_number(hours * outcome->devices));
-    if (bill->watts > 0.0)
-        plan_add_number(results, section, "energy_mwh", "energy, MWh",
-                        value_number(hours * outcome->devices * bill->watts / 1e6));
+    if (watts > 0.0)
+        section_add_number(
+            results, section,
+            (struct number){
+                .key = "energy_mwh",
+                .title = "energy, MWh",
+                .value = value_number(hours * outcome->devices * watts / 1e6),
+                .note = bill->watts > 0.0
+                            ? NULL
+                            : results_format(results, "of boards of %.0f W alone, without --watts",
+                                             watts)});
     if (bill->of_device_hour > 0.0)
         plan_add_number(results, section, "cost", "cost",
                         value_number(hours * outcome->devices * bill->of_device_hour));

@@ -16,7 +16,7 @@ struct section *describe_plan_memory(struct results *results, const struct plan_
 struct plan_bill {
     double tokens;
     double of_device_hour;
-    double watts;               /* of a device, with its share of all around it */
+    double watts;               /* of a device, with its share of all around it; 0: its board's */
     double interruptions;       /* of a device in a day */
     double restart_minutes;     /* from the last step before an interruption to the next one */
     double checkpoint_seconds;  /* for which training stands still */
@@ -25,7 +25,8 @@ struct plan_bill {
 
 /* Steps, days and device-hours of a training, with the interval of the step; energy, cost and
  * interruptions where what they need is said. */
-struct section *describe_plan_bill(struct results *results, const struct plan_outcome *outcome,
+struct section *describe_plan_bill(struct results *results, const struct device_peak *device,
+                                   const struct plan_outcome *outcome,
                                    const struct plan_bill *bill);
 /* The best layouts, what limits each, and those that lack memory. */
 struct section *describe_plan_search(struct results *results, const struct plan_setting *setting,

@@ -1,5 +1,6 @@
 /* The table of devices: every figure dense, and in proportion to the device's units and clock. */
 #include "cost/devices/device_peak.h"
+#include "cost/devices/find_device_peak.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -138,6 +139,37 @@ static void types_have_names(void **state)
     assert_int_equal(peak_type_named(""), PEAK_TYPE_COUNT);
 }
 
+/* Of each row the board is in the table, and a name that begins another's is not taken for it. */
+static void boards_draw_what_their_makers_say(void **state)
+{
+#define DEVICE_POWER(name, watts) {name, watts},
+    static const struct {
+        const char *name;
+        double watts;
+    } rows[] = {
+#include "cost/devices/device_power_list.def"
+    };
+    size_t count;
+    const struct device_peak *devices = all_device_peaks(&count);
+    struct device_match match;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        size_t known = 0;
+
+        for (size_t j = 0; j < count; j++)
+            known += strncmp(devices[j].name, rows[i].name, strlen(rows[i].name)) == 0 &&
+                     fabs(device_board_watts(&devices[j]) - rows[i].watts) < 0.5;
+        if (known == 0)
+            fail_msg("'%s' is no device of the table", rows[i].name);
+    }
+    assert_true(fabs(device_board_watts(find_device_peak("L40", NULL, &match)) - 300.0) < 0.5);
+    assert_true(fabs(device_board_watts(find_device_peak("L40S", NULL, &match)) - 350.0) < 0.5);
+    assert_true(fabs(device_board_watts(find_device_peak("A100-SXM4-80GB", NULL, &match)) - 400.0) <
+                0.5);
+    assert_true(device_board_watts(find_device_peak("TPU v5p", NULL, &match)) <= 0.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +178,7 @@ int main(void)
         cmocka_unit_test(peaks_follow_from_units_and_clock),
         cmocka_unit_test(narrower_types_are_as_much_faster),
         cmocka_unit_test(types_have_names),
+        cmocka_unit_test(boards_draw_what_their_makers_say),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
