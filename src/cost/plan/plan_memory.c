@@ -89,18 +89,22 @@ static void plan_hold(const struct plan_context *context, struct plan_held stage
     const double further =
         context->setting->predicts_further ? (double)model->prediction_layers : 0.0;
     const double output = (double)model->output_matrix;
+    const double behind_layers =
+        (double)(model->final_norm + model->transform_matrix + model->output_other +
+                 model->head_matrix + model->head_other);
 
     stages[0] = (struct plan_held){
         .layers = cut.first,
-        .ends = (double)(model->token_embedding + model->position_embedding),
+        .ends = (double)(model->token_embedding + model->position_embedding +
+                         model->other_embedding + model->patch_matrix),
     };
     stages[1] = (struct plan_held){.layers = behind > 1.0 ? cut.middle : 0.0, .before = 1.0};
     stages[2] = (struct plan_held){
         .layers = cut.last,
         .further = further,
-        .ends = behind > 0.0     ? output
-                : model->is_tied ? stages[0].ends
-                                 : stages[0].ends + output,
+        .ends = behind_layers + (behind > 0.0     ? output
+                                 : model->is_tied ? stages[0].ends
+                                                  : stages[0].ends + output),
         .logits = output / (double)model->hidden_size / (double)context->layout->tensor,
         .before = behind,
     };

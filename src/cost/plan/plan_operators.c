@@ -54,9 +54,11 @@ static int64_t plan_node_of(const struct device_peak *device)
         const char *name;
         int64_t devices;
     } domains[] = {
-        {"NVIDIA GB200", 72},    {"NVIDIA GB300", 72},     {"Google TPU v2", 256},
-        {"Google TPU v3", 1024}, {"Google TPU v4", 4096},  {"Google TPU v5e", 256},
-        {"Google TPU v6e", 256}, {"Google TPU v5p", 8960}, {"Google TPU v7x, one die", 18432},
+        {"NVIDIA Rubin", 72},     {"NVIDIA GB200", 72},
+        {"NVIDIA GB300", 72},     {"Google TPU v2", 256},
+        {"Google TPU v3", 1024},  {"Google TPU v4", 4096},
+        {"Google TPU v5e", 256},  {"Google TPU v6e", 256},
+        {"Google TPU v5p", 8960}, {"Google TPU v7x, one die", 18432},
     };
 
     for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
@@ -407,7 +409,8 @@ static double plan_node_rate(const struct plan_context *context, struct plan_gro
 }
 
 /* A ring, or a tree of the same volume: what leaves the domain goes through the network cards of
- * the members inside. */
+ * the members inside. Only a sum has a tree: what is gathered or scattered passes all nodes of the
+ * ring one after the other (NCCL, tuning.cc), which is what ends the growth of FSDP. */
 double plan_collective_seconds(const struct plan_context *context, enum plan_collective kind,
                                double bytes, struct plan_group group)
 {
@@ -423,6 +426,8 @@ double plan_collective_seconds(const struct plan_context *context, enum plan_col
     if (group.size <= 1)
         return 0.0;
     latency = plan_latency(context, rounds, inside, nodes);
+    if (kind == PLAN_ALL_GATHER && nodes > 1.0)
+        latency += context->rates->network_latency * (nodes - 1.0 - log2(nodes));
     if (nodes > 1.0)
         rate = fmin(rate, kind == PLAN_SEND ? network : plan_node_rate(context, group, inside));
     if (kind == PLAN_ALL_TO_ALL)

@@ -1,4 +1,5 @@
 /* Memory of planned runs: by hand, stage by stage. */
+#include "cost/architectures/architecture_cost.h"
 #include "cost/plan/plan_layer.h"
 #include "support_plan.h"
 
@@ -65,7 +66,8 @@ static void the_fullest_stage_is_told(void **state)
     assert_true(is_near(weights, 2.0 * 8.0 * layer));
     /* On two stages 63 each: the last one with the logits, as large as the embedding. */
     weights = memory_of_one(&setting, &layout, 2).weights;
-    assert_true(is_near(weights, 2.0 * (63.0 * layer + (double)model.output_matrix)));
+    assert_true(
+        is_near(weights, 2.0 * (63.0 * layer + (double)(model.output_matrix + model.final_norm))));
     context = plan_context_of(&setting, &layout);
     assert_true(is_near(plan_local_parameters(&context, false) * 2.0, weights));
 
@@ -77,6 +79,23 @@ static void the_fullest_stage_is_told(void **state)
         layer += (double)model.kinds[i].count *
                  (plan_layer_parameters(&model.kinds[i]) + plan_expert_parameters(&model.kinds[i]));
     assert_true(is_near(weights, 2.0 * (4.0 / 61.0 * layer + (double)model.token_embedding)));
+}
+
+/* On one device, each parameter has two bytes: of any kind of model. */
+static void all_parameters_are_held(void **state)
+{
+    static const char *const models[] = {"llama-3-8b",   "gpt2",        "bert-base",  "vit-base",
+                                         "t5-small",     "gemma-2b",    "mamba-130m", "deepseek-v3",
+                                         "mixtral-8x7b", "gpt-neox-20b"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct architecture model = {0};
+        struct plan_setting setting = plan_for(&model, models[i]);
+        double parameters = (double)architecture_cost(&model, 512).total.parameters;
+
+        assert_true(is_near(plan_memory(&setting, &one_device).weights, 2.0 * parameters));
+    }
 }
 
 /* The first stage holds as many micro-batches as there are stages, and no logits, which the last
@@ -116,6 +135,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recomputation_and_sharding_save_memory),
         cmocka_unit_test(the_fullest_stage_is_told),
+        cmocka_unit_test(all_parameters_are_held),
         cmocka_unit_test(a_stage_holds_its_own),
     };
 

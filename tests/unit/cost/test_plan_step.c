@@ -551,6 +551,25 @@ static void a_pod_is_one_domain(void **state)
     }
 }
 
+/* A ring's latency grows with its nodes, a tree's with their logarithm. */
+static void rings_pass_each_node(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_context context = plan_context_of(&setting, &one_device);
+    const struct plan_group few = {16, 1};
+    const struct plan_group many = {8192, 1};
+    const double node = context.rates->network_latency;
+    const double gathered = plan_collective_seconds(&context, PLAN_ALL_GATHER, 0.0, many) -
+                            plan_collective_seconds(&context, PLAN_ALL_GATHER, 0.0, few);
+    const double reduced = plan_collective_seconds(&context, PLAN_ALL_REDUCE, 0.0, many) -
+                           plan_collective_seconds(&context, PLAN_ALL_REDUCE, 0.0, few);
+
+    (void)state;
+    assert_true(plan_is_near(gathered, 1022.0 * node));
+    assert_true(plan_is_near(reduced, 2.0 * 9.0 * node));
+}
+
 /* (p - 1)(F + B - W) by the products for weights, a third and what attention, which has no weights,
  * adds; without stages there is nothing to fill. */
 static void weights_fill_the_bubble(void **state)
@@ -660,6 +679,7 @@ int main(void)
         cmocka_unit_test(gather_hides_where_said),
         cmocka_unit_test(bubble_follows_its_schedule),
         cmocka_unit_test(a_pod_is_one_domain),
+        cmocka_unit_test(rings_pass_each_node),
         cmocka_unit_test(weights_fill_the_bubble),
         cmocka_unit_test(bad_layouts_name_what_fits),
         cmocka_unit_test(devices_name_what_fits),
