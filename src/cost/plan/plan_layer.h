@@ -47,8 +47,11 @@ struct plan_cut {
 };
 struct plan_cut plan_cut(const struct plan_context *context);
 
-/* Parameters that a device of the fullest stage works on: of all but routed experts, or of those.
- */
-double plan_local_parameters(const struct plan_context *context, bool of_experts);
+/* Parameters that a device of the fullest stage works on. */
+struct plan_parameters {
+    double dense; /* all but routed experts */
+    double experts;
+};
+struct plan_parameters plan_local_parameters(const struct plan_context *context);
 
 #endif

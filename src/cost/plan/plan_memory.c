@@ -44,88 +44,74 @@ struct plan_cut plan_cut(const struct plan_context *context)
     return (struct plan_cut){stage, stage, stage - full + fmax(count - full * (parts - 1.0), 0.0)};
 }
 
-/* What a stage holds: layers, those that predict further tokens, parameters of its end, and the
- * columns of its logits. */
+/* What a device of a stage holds. */
 struct plan_held {
     double layers;
-    double further;
-    double ends;
-    double logits;
     double before; /* stages before it */
+    double logits; /* columns */
+    struct plan_parameters parameters;
 };
-
-/* Of the mean layer: where kinds differ, that a stage has its share of each is taken. */
-static double plan_held_parameters(const struct plan_context *context, struct plan_held held,
-                                   bool of_experts)
-{
-    const struct architecture *model = context->setting->model;
-    const struct layer_kind *last = &model->kinds[model->kind_count - 1];
-    double joined = 2.0 * (double)model->hidden_size * (double)model->hidden_size;
-    double dense = 0.0;
-    double experts = 0.0;
-
-    for (int i = 0; i < model->kind_count; i++) {
-        dense += (double)model->kinds[i].count * plan_layer_parameters(&model->kinds[i]);
-        experts += (double)model->kinds[i].count * plan_expert_parameters(&model->kinds[i]);
-    }
-    if (of_experts)
-        return (experts * held.layers / (double)model->layers +
-                held.further * plan_expert_parameters(last)) /
-               (double)context->layout->expert;
-    return (dense * held.layers / (double)model->layers +
-            held.further * (plan_layer_parameters(last) + joined) + held.ends) /
-           (double)context->layout->tensor;
-}
 
 enum { STAGE_KINDS = 3 };
 
-/* The first stage, which has the embedding, the second, and the last, which has the logits. Tied
- * embeddings on one stage are one matrix; on two stages each has its own copy. */
-static void plan_hold(const struct plan_context *context, struct plan_held stages[STAGE_KINDS])
+/* The first stage, which has the embedding, the second, and the last, which has the logits and the
+ * layers that predict further tokens; the last alone where there is but one. Tied embeddings on one
+ * stage are one matrix; on two stages each has its own copy. Layers are mean ones: where kinds
+ * differ, that a stage has its share of each is taken. */
+static int plan_hold(const struct plan_context *context, struct plan_held stages[STAGE_KINDS])
 {
     const struct architecture *model = context->setting->model;
+    const struct plan_layout *layout = context->layout;
     const struct plan_cut cut = plan_cut(context);
-    const double behind = (double)context->layout->pipeline - 1.0;
+    const struct layer_kind *last = &model->kinds[model->kind_count - 1];
     const double further =
         context->setting->predicts_further ? (double)model->prediction_layers : 0.0;
+    const double joined = 2.0 * (double)model->hidden_size * (double)model->hidden_size;
     const double output = (double)model->output_matrix;
-    const double behind_layers =
-        (double)(model->final_norm + model->transform_matrix + model->output_other +
-                 model->head_matrix + model->head_other);
+    const double embedding = (double)(model->token_embedding + model->position_embedding +
+                                      model->other_embedding + model->patch_matrix);
+    const bool is_alone = layout->pipeline == 1;
+    const double ends = (double)(model->final_norm + model->transform_matrix + model->output_other +
+                                 model->head_matrix + model->head_other) +
+                        (is_alone ? embedding : 0.0) + (is_alone && model->is_tied ? 0.0 : output);
+    struct plan_parameters all = {0.0, 0.0};
+    int count = 0;
 
-    stages[0] = (struct plan_held){
-        .layers = cut.first,
-        .ends = (double)(model->token_embedding + model->position_embedding +
-                         model->other_embedding + model->patch_matrix),
-    };
-    stages[1] = (struct plan_held){.layers = behind > 1.0 ? cut.middle : 0.0, .before = 1.0};
-    stages[2] = (struct plan_held){
+    for (int i = 0; i < model->kind_count; i++) {
+        all.dense += (double)model->kinds[i].count * plan_layer_parameters(&model->kinds[i]);
+        all.experts += (double)model->kinds[i].count * plan_expert_parameters(&model->kinds[i]);
+    }
+    stages[count++] = (struct plan_held){
         .layers = cut.last,
-        .further = further,
-        .ends = behind_layers + (behind > 0.0     ? output
-                                 : model->is_tied ? stages[0].ends
-                                                  : stages[0].ends + output),
-        .logits = output / (double)model->hidden_size / (double)context->layout->tensor,
-        .before = behind,
+        .before = (double)layout->pipeline - 1.0,
+        .logits = output / (double)model->hidden_size / (double)layout->tensor,
+        .parameters = {further * (plan_layer_parameters(last) + joined) + ends,
+                       further * plan_expert_parameters(last)},
     };
+    if (layout->pipeline > 1)
+        stages[count++] = (struct plan_held){.layers = cut.first, .parameters = {embedding, 0.0}};
+    if (layout->pipeline > 2)
+        stages[count++] = (struct plan_held){.layers = cut.middle, .before = 1.0};
+    for (int i = 0; i < count; i++) {
+        struct plan_parameters *of = &stages[i].parameters;
+        double share = stages[i].layers / (double)model->layers;
+
+        of->dense = (of->dense + share * all.dense) / (double)layout->tensor;
+        of->experts = (of->experts + share * all.experts) / (double)layout->expert;
+    }
+    return count;
 }
 
-double plan_local_parameters(const struct plan_context *context, bool of_experts)
+struct plan_parameters plan_local_parameters(const struct plan_context *context)
 {
     struct plan_held stages[STAGE_KINDS];
-    double of_stage = 0.0;
-    double most = 0.0;
+    int count = plan_hold(context, stages);
+    struct plan_parameters most = stages[0].parameters;
 
-    plan_hold(context, stages);
-    for (int i = 0; i < STAGE_KINDS; i++) {
-        double all = plan_held_parameters(context, stages[i], false) +
-                     plan_held_parameters(context, stages[i], true);
-
-        if (all > most)
-            of_stage = plan_held_parameters(context, stages[i], of_experts);
-        most = fmax(most, all);
-    }
-    return of_stage;
+    for (int i = 1; i < count; i++)
+        if (stages[i].parameters.dense + stages[i].parameters.experts > most.dense + most.experts)
+            most = stages[i].parameters;
+    return most;
 }
 
 /* Columns that are kept between the matrices of a layer's feed-forwards: of what is computed again
@@ -199,31 +185,38 @@ static double plan_held_micro_batches(const struct plan_context *context, double
     return fmin(held, batches);
 }
 
+/* Of one micro-batch in all layers, and what the layer at work has beside. */
+struct plan_kept_activations {
+    double all;
+    double working;
+};
+
 /* Full recomputation keeps a layer's input and needs one layer whole while it is recomputed. The
  * backward of any has its gradients beside. */
-static double plan_activations(const struct plan_context *context, struct plan_held held)
+static struct plan_kept_activations plan_kept(const struct plan_context *context)
 {
     const struct architecture *model = context->setting->model;
     const struct plan_layout *layout = context->layout;
-    double all = 0.0;
-    double largest = 0.0;
-    double gradients = 0.0;
     struct plan_layout without = *layout;
     struct plan_context working = *context;
     double share = plan_recomputed_share(context->setting, layout);
+    double largest = 0.0;
+    double gradients = 0.0;
+    double all = 0.0;
 
     without.recompute = RECOMPUTE_NONE;
     working.layout = &without;
     for (int i = 0; i < model->kind_count; i++) {
+        double whole = plan_layer_activations(&working, &model->kinds[i]);
+
         all += (double)model->kinds[i].count *
-               (share * plan_layer_activations(context, &model->kinds[i]) +
-                (1.0 - share) * plan_layer_activations(&working, &model->kinds[i]));
-        largest = fmax(largest, plan_layer_activations(&working, &model->kinds[i]));
+               (share * plan_layer_activations(context, &model->kinds[i]) + (1.0 - share) * whole);
+        largest = fmax(largest, whole);
         gradients = fmax(gradients, plan_working_gradients(context, &model->kinds[i]));
     }
-    all *= held.layers / (double)model->layers * plan_held_micro_batches(context, held.before);
     all *= 1.0 - (double)context->setting->offloaded_layers / (double)model->layers;
-    return all + gradients + (layout->recompute == RECOMPUTE_FULL ? largest : 0.0);
+    return (struct plan_kept_activations){
+        all, gradients + (layout->recompute == RECOMPUTE_FULL ? largest : 0.0)};
 }
 
 /* Parameters of the largest layer, as one device works on them. */
@@ -241,22 +234,23 @@ static double plan_largest_layer(const struct plan_context *context)
  * and two moments), as Rajbhandari et al. 2020 count 16 + K. `least` is what the same run may
  * take with savings that frameworks offer. */
 static struct plan_memory plan_memory_of_stage(const struct plan_context *context,
-                                               struct plan_held held)
+                                               struct plan_held held,
+                                               struct plan_kept_activations kept)
 {
     const struct plan_setting *setting = context->setting;
     const struct plan_layout *layout = context->layout;
-    double dense = plan_held_parameters(context, held, false);
-    double experts = plan_held_parameters(context, held, true);
-    double all = dense + experts;
-    double shard = dense / (double)plan_shards(context, plan_replicas(layout)).size +
-                   experts / (double)plan_shards(context, plan_expert_replicas(layout)).size;
+    double all = held.parameters.dense + held.parameters.experts;
+    double shard =
+        held.parameters.dense / (double)plan_shards(context, plan_replicas(layout)).size +
+        held.parameters.experts / (double)plan_shards(context, plan_expert_replicas(layout)).size;
     bool is_whole = plan_keeps_whole(setting, layout);
     struct plan_memory memory = {
         .weights = 2.0 * (layout->zero >= 3 && !is_whole ? shard : all),
         .gradients =
             (double)setting->gradient_bytes * (layout->zero >= 2 && !is_whole ? shard : all),
         .optimizer = 12.0 * (layout->zero >= 1 ? shard : all),
-        .activations = plan_activations(context, held),
+        .activations = kept.working + kept.all * held.layers / (double)setting->model->layers *
+                                          plan_held_micro_batches(context, held.before),
     };
     double states = layout->zero >= 1 ? shard : all;
     /* The optimizer reads gradients of 16 bits from a copy in 32, when the activations are gone:
@@ -284,11 +278,12 @@ struct plan_memory plan_memory(const struct plan_setting *setting, const struct 
 {
     struct plan_context context = plan_context_of(setting, layout);
     struct plan_held stages[STAGE_KINDS];
+    int count = plan_hold(&context, stages);
+    struct plan_kept_activations kept = plan_kept(&context);
     struct plan_memory fullest = {.total = 0.0};
 
-    plan_hold(&context, stages);
-    for (int i = 0; i < STAGE_KINDS; i++) {
-        struct plan_memory memory = plan_memory_of_stage(&context, stages[i]);
+    for (int i = 0; i < count; i++) {
+        struct plan_memory memory = plan_memory_of_stage(&context, stages[i], kept);
 
         if (memory.total > fullest.total)
             fullest = memory;

@@ -243,7 +243,7 @@ double plan_product_seconds(const struct plan_context *context, struct plan_prod
     if (units >= 1.0)
         reached = plan_reached_by_rows(context, product, reached);
     at_best = flops / (peak * reached);
-    if (units < 1.0) {
+    if (units < 1.0 || flops <= 0.0) {
         *tile_seconds = 0.0;
         return at_best;
     }

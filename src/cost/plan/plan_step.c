@@ -151,10 +151,10 @@ static void plan_add_gradients(const struct plan_context *context, struct plan_p
 {
     const struct plan_setting *setting = context->setting;
     const struct plan_layout *layout = context->layout;
-    struct plan_exchanged dense =
-        plan_exchanged(context, plan_replicas(layout), plan_local_parameters(context, false));
+    struct plan_parameters local = plan_local_parameters(context);
+    struct plan_exchanged dense = plan_exchanged(context, plan_replicas(layout), local.dense);
     struct plan_exchanged experts =
-        plan_exchanged(context, plan_expert_replicas(layout), plan_local_parameters(context, true));
+        plan_exchanged(context, plan_expert_replicas(layout), local.experts);
     double reduced = dense.reduced + experts.reduced;
     double gathered = dense.gathered + experts.gathered;
 
@@ -189,9 +189,9 @@ static double plan_optimizer_bytes(const struct plan_context *context)
     const struct plan_layout *layout = context->layout;
     struct plan_group dense = plan_shards(context, plan_replicas(layout));
     struct plan_group experts = plan_shards(context, plan_expert_replicas(layout));
-    double parameters =
-        plan_local_parameters(context, false) / (layout->zero >= 1 ? (double)dense.size : 1.0) +
-        plan_local_parameters(context, true) / (layout->zero >= 1 ? (double)experts.size : 1.0);
+    struct plan_parameters local = plan_local_parameters(context);
+    double parameters = local.dense / (layout->zero >= 1 ? (double)dense.size : 1.0) +
+                        local.experts / (layout->zero >= 1 ? (double)experts.size : 1.0);
 
     return OPTIMIZER_BYTES * parameters;
 }

@@ -69,7 +69,7 @@ static void the_fullest_stage_is_told(void **state)
     assert_true(
         is_near(weights, 2.0 * (63.0 * layer + (double)(model.output_matrix + model.final_norm))));
     context = plan_context_of(&setting, &layout);
-    assert_true(is_near(plan_local_parameters(&context, false) * 2.0, weights));
+    assert_true(is_near(plan_local_parameters(&context).dense * 2.0, weights));
 
     setting = plan_for(&model, "deepseek-v3");
     setting.is_uneven = true;
