@@ -23,6 +23,7 @@ RECORDERS = [
     ("Ascend's trace_view.json", "ascend", 140_000, "trace_view.json", False),
     ("rocprofv3's database (rocpd)", "rocpd", 370_000, "run_results.db", False),
     ("RPD's database", "rpd", 560_000, "trace.rpd", False),
+    ("RPD's JSON", "rpd-json", 220_000, "trace.json", False),
     ("Ascend's database", "ascend-database", 600_000, "ascend_pytorch_profiler_0.db", False),
     ("Proton", "proton", 190_000, "run.hatchet", False),
     ("Proton, each kernel in 41 scopes", "proton-deep", 12_000, "deep.hatchet", False),

@@ -6,6 +6,7 @@
     recorder_file.py rocprof --events 5000 --output run_results.json
     recorder_file.py rocpd --events 5000 --output run_results.db
     recorder_file.py rpd --events 5000 --output trace.rpd
+    recorder_file.py rpd-json --events 5000 --output trace.json
     recorder_file.py ascend --events 5000 --output trace_view.json
     recorder_file.py ascend-database --events 5000 --output ascend_pytorch_profiler_0.db
     recorder_file.py proton --events 5000 --output run.hatchet
@@ -31,7 +32,7 @@ from long_recordings import packet, slice_event, track
 from rocpd_database import write_rocpd
 from rocprof_json import write_json as write_rocprof
 from rocprof_process import Process
-from rpd_database import write_rpd
+from rpd_database import write_rpd, write_tracing
 from xplane_file import (
     Event,
     Line,
@@ -206,12 +207,20 @@ def write_torch(path: Path, events: int, has_operators: bool) -> None:
     path.write_text(head + ",\n".join(found) + "\n  ]\n}\n")
 
 
+def write_rpd_json(path: Path, events: int) -> None:
+    database = path.with_name(path.name + ".rpd")
+    write_rpd(database, rocprof_process(events))
+    write_tracing(path, database)
+    database.unlink()
+
+
 WRITERS: dict[str, Callable[[Path, int], None]] = {
     "xplane": write_xplane,
     "perfetto": write_perfetto,
     "rocprof": lambda path, events: write_rocprof(path, rocprof_process(events), "compact"),
     "rocpd": lambda path, events: write_rocpd(path, rocprof_process(events)),
     "rpd": lambda path, events: write_rpd(path, rocprof_process(events)),
+    "rpd-json": write_rpd_json,
     "ascend": lambda path, events: write_trace_view(npu_trace(events), path, InOrder(1)),
     "ascend-database": lambda path, events: write_database(npu_trace(events), path, InOrder(1)),
     "proton": write_proton,

@@ -2,7 +2,8 @@
  * events without categories, one after the other: ops, calls and ranges, and arrows from calls to
  * ops. */
 #include "base/core/array.h"
-#include "base/core/hash_mix.h"
+#include "base/core/large_sort.h"
+#include "base/core/search.h"
 #include "base/core/sort.h"
 #include "base/json/json_walk.h"
 #include "base/text/prefix.h"
@@ -24,8 +25,8 @@ struct rpd_json_op {
     int64_t end_ns;
     uint32_t type; /* "KernelExecution" */
     uint32_t name;
-    uint32_t call; /* its place + 1; 0: not known */
-    uint32_t next; /* of the same device, queue and start: its place + 1 */
+    uint32_t call;  /* its place + 1; 0: not known */
+    uint32_t taken; /* of the last of several with one start: how many of them have had an arrow */
 };
 
 /* A call or range of the host. */
@@ -59,10 +60,13 @@ struct rpd_json {
     uint32_t op_count;
     struct rpd_json_call *calls;
     uint32_t call_count;
-    struct hash_map op_index;    /* device, queue and start: place of the last such op */
-    bool has_fractions;          /* of microseconds, in some time */
-    bool is_indexed;             /* as calls are: sorted by process, thread and start */
-    struct rpd_json_event arrow; /* the beginning of the last one */
+    uint32_t *op_places;          /* [placed_count]: by device, queue and start */
+    uint32_t placed_count;        /* those before the first arrow */
+    uint32_t name;                /* the type of an op, or a call: the last that was added ... */
+    enum rocprof_content content; /* ... and what such are */
+    bool has_fractions;           /* of microseconds, in some time */
+    bool is_indexed;              /* as calls are: sorted by process, thread and start */
+    struct rpd_json_event arrow;  /* the beginning of the last one */
     struct rpd_parts parts;
 };
 
@@ -88,7 +92,7 @@ static void rpd_json_parse(struct rpd_json_event *event, const struct json_slice
             event->args = value;
         else if (slice_is(&key, "ph") && value.length == 1)
             event->phase = value.text[0];
-        else if (slice_is(&key, "pid"))
+        else if (slice_is(&key, "pid") && event->pid < 0)
             (void)slice_integer(&value, &event->pid);
         else if (slice_is(&key, "tid"))
             (void)slice_integer(&value, &event->tid);
@@ -124,13 +128,6 @@ static void rpd_json_read_name(struct rpd_json *json, const struct rpd_json_even
         (void)rpd_ids_add(&json->devices, event->pid);
 }
 
-static uint64_t rpd_json_op_key(int64_t device, int64_t queue, int64_t start_ns)
-{
-    const uint64_t hash = hash_mix((uint64_t)device, HASH_MULTIPLIER);
-
-    return hash_mix(hash ^ (uint64_t)queue, HASH_MULTIPLIER) ^ (uint64_t)start_ns;
-}
-
 /* Frames over the ops of a range, and graphs over theirs, repeat time. */
 static void rpd_json_read_work(struct rpd_json *json, const struct rpd_json_event *event)
 {
@@ -140,13 +137,13 @@ static void rpd_json_read_work(struct rpd_json *json, const struct rpd_json_even
     if (!type || has_prefix(string_pool_text(&json->run.builder.strings, type), "UserMarker"))
         read_account_leave(&json->run.builder.read, "frames over ops", 1);
     else
-        ARRAY_ADD(json->ops, json->op_count,
-                  (struct rpd_json_op){.device = event->pid,
-                                       .queue = event->tid,
-                                       .start_ns = event->start_ns,
-                                       .end_ns = event->start_ns + event->duration_ns,
-                                       .type = type,
-                                       .name = name});
+        LARGE_ARRAY_ADD(json->ops, json->op_count,
+                        (struct rpd_json_op){.device = event->pid,
+                                             .queue = event->tid,
+                                             .start_ns = event->start_ns,
+                                             .end_ns = event->start_ns + event->duration_ns,
+                                             .type = type,
+                                             .name = name});
 }
 
 /* A range repeats its text in its arguments, a call has others. */
@@ -155,13 +152,13 @@ static void rpd_json_read_call(struct rpd_json *json, const struct rpd_json_even
     const uint32_t name = rocprof_json_string(&json->run, &event->name);
     const uint32_t text = rpd_json_arg(json, event, "desc");
 
-    ARRAY_ADD(json->calls, json->call_count,
-              (struct rpd_json_call){.pid = event->pid,
-                                     .thread = event->tid,
-                                     .start_ns = event->start_ns,
-                                     .end_ns = event->start_ns + event->duration_ns,
-                                     .name = name,
-                                     .is_range = text == name});
+    LARGE_ARRAY_ADD(json->calls, json->call_count,
+                    (struct rpd_json_call){.pid = event->pid,
+                                           .thread = event->tid,
+                                           .start_ns = event->start_ns,
+                                           .end_ns = event->start_ns + event->duration_ns,
+                                           .name = name,
+                                           .is_range = text == name});
 }
 
 /* ---- arrows --------------------------------------------------------------------------------- */
@@ -179,21 +176,45 @@ static int rpd_json_call_order(const void *a, const void *b)
     return ORDER_OF(left->end_ns, right->end_ns);
 }
 
-/* Arrows come behind all ops and calls, as the program writes them. */
+static int rpd_json_op_order(const struct rpd_json_op *left, const struct rpd_json_op *right)
+{
+    if (left->device != right->device)
+        return ORDER_OF(left->device, right->device);
+    if (left->queue != right->queue)
+        return ORDER_OF(left->queue, right->queue);
+    return ORDER_OF(left->start_ns, right->start_ns);
+}
+
+static int rpd_json_place_order(const void *a, const void *b, void *argument)
+{
+    const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    const struct rpd_json_op *ops = argument;
+    const int order = rpd_json_op_order(&ops[left], &ops[right]);
+
+    return order ? order : ORDER_OF(left, right);
+}
+
+/* Arrows come behind all ops and calls, as the program writes them: in order, mostly, and to sort
+ * them takes as much memory again. */
 static void rpd_json_index(struct rpd_json *json)
 {
+    bool are_ordered = true;
+
     if (json->is_indexed)
         return;
     json->is_indexed = true;
-    if (json->call_count > 0)
+    for (uint32_t i = 1; i < json->call_count && are_ordered; i++)
+        are_ordered = rpd_json_call_order(&json->calls[i - 1], &json->calls[i]) <= 0;
+    if (!are_ordered)
         qsort(json->calls, json->call_count, sizeof *json->calls, rpd_json_call_order);
-    for (uint32_t i = 0; i < json->op_count; i++) {
-        struct rpd_json_op *op = &json->ops[i];
-        const uint32_t before =
-            hash_map_set(&json->op_index, rpd_json_op_key(op->device, op->queue, op->start_ns), i);
-
-        op->next = before == NO_VALUE ? 0 : before + 1;
-    }
+    json->placed_count = json->op_count;
+    json->op_places = large_array_new((size_t)json->placed_count * sizeof *json->op_places);
+    for (uint32_t i = 0; i < json->placed_count; i++)
+        json->op_places[i] = i;
+    sort_large(json->op_places, json->placed_count,
+               &(struct large_order){.element_bytes = sizeof *json->op_places,
+                                     .compare = rpd_json_place_order,
+                                     .argument = json->ops});
 }
 
 /* The last call of the thread that begins before the arrow's end in it; its place + 1. Ranges lie
@@ -202,16 +223,9 @@ static uint32_t rpd_json_call_at(const struct rpd_json *json, const struct rpd_j
 {
     const struct rpd_json_call wanted = {
         .pid = arrow->pid, .thread = arrow->tid, .start_ns = arrow->start_ns + ARROW_BEFORE_END_NS};
-    uint32_t low = 0, high = json->call_count;
+    uint32_t low =
+        LOWER_BOUND(i, 0, json->call_count, rpd_json_call_order(&json->calls[i], &wanted) < 0);
 
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-
-        if (rpd_json_call_order(&json->calls[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     for (unsigned tries = 0; low > 0 && tries < 64; low--, tries++) {
         const struct rpd_json_call *call = &json->calls[low - 1];
 
@@ -223,14 +237,34 @@ static uint32_t rpd_json_call_at(const struct rpd_json *json, const struct rpd_j
     return 0;
 }
 
-/* Of several ops that begin at once each arrow takes the next: the first of those that are left is
- * the one that is found. */
+/* Of several ops that begin at once each arrow takes the one before: the last of those that are
+ * left. NULL: there is none. */
+static struct rpd_json_op *rpd_json_op_at(const struct rpd_json *json,
+                                          const struct rpd_json_event *event)
+{
+    const struct rpd_json_op wanted = {
+        .device = event->pid, .queue = event->tid, .start_ns = event->start_ns};
+    struct rpd_json_op *ops = json->ops, *last, *op;
+    const uint32_t *places = json->op_places;
+    const uint32_t behind =
+        LOWER_BOUND(i, 0, json->placed_count, rpd_json_op_order(&ops[places[i]], &wanted) <= 0);
+
+    if (behind == 0 || rpd_json_op_order(&ops[places[behind - 1]], &wanted) != 0)
+        return NULL;
+    last = &ops[places[behind - 1]];
+    op = &ops[places[behind - 1 - last->taken]];
+    if (op->call)
+        return NULL;
+    if (behind - 1 > last->taken &&
+        rpd_json_op_order(&ops[places[behind - 2 - last->taken]], &wanted) == 0)
+        last->taken++;
+    return op;
+}
+
 static void rpd_json_read_arrow(struct rpd_json *json, const struct rpd_json_event *event)
 {
-    const uint64_t key = rpd_json_op_key(event->pid, event->tid, event->start_ns);
     const struct rpd_json_event *arrow = &json->arrow;
     struct rpd_json_op *op;
-    uint32_t place;
 
     if (event->phase == 's') {
         json->arrow = *event;
@@ -239,13 +273,9 @@ static void rpd_json_read_arrow(struct rpd_json *json, const struct rpd_json_eve
     if (arrow->id != event->id || !arrow->is_timed)
         return;
     rpd_json_index(json);
-    place = hash_map_find(&json->op_index, key);
-    op = place == NO_VALUE ? NULL : &json->ops[place];
-    if (!op || op->call || op->device != event->pid || op->queue != event->tid)
-        return;
-    op->call = rpd_json_call_at(json, arrow);
-    if (op->next)
-        (void)hash_map_set(&json->op_index, key, op->next - 1);
+    op = rpd_json_op_at(json, event);
+    if (op)
+        op->call = rpd_json_call_at(json, arrow);
 }
 
 /* ---- all events ----------------------------------------------------------------------------- */
@@ -358,7 +388,8 @@ static void rpd_json_add_op(struct rpd_json *json, const struct rpd_json_op *op)
 {
     struct rocprof_run *run = &json->run;
     const char *type = string_pool_text(&run->builder.strings, op->type);
-    const enum rocprof_content content = rpd_content_of(type);
+    const enum rocprof_content content =
+        op->type == json->name ? json->content : rpd_content_of(type);
     const struct rocprof_kernel kernel = {.id = op->name, .name = op->name, .registers = -1};
     struct rocprof_record record = {.has = 0};
 
@@ -376,7 +407,8 @@ static void rpd_json_add_op(struct rpd_json *json, const struct rpd_json_op *op)
         rocprof_record_set(&record, ROCPROF_DESTINATION, op->device);
         rocprof_record_set(&record, ROCPROF_SOURCE, op->device);
     }
-    rocprof_run_set_category(run, type);
+    run->category = json->name = op->type;
+    json->content = content;
     rocprof_run_add(run, content, &record);
 }
 
@@ -384,11 +416,16 @@ static void rpd_json_add_op(struct rpd_json *json, const struct rpd_json_op *op)
 static void rpd_json_add_call(struct rpd_json *json, uint32_t place)
 {
     const struct rpd_json_call *call = &json->calls[place];
-    const char *name = string_pool_text(&json->run.builder.strings, call->name);
-    const enum rocprof_content content =
-        call->is_range ? ROCPROF_MARKERS : rpd_content_of_call("", name);
+    enum rocprof_content content = ROCPROF_MARKERS;
     struct rocprof_record record = {.has = 0};
 
+    if (call->name != json->name) {
+        json->name = call->name;
+        json->content =
+            rpd_content_of_call("", string_pool_text(&json->run.builder.strings, call->name));
+    }
+    if (!call->is_range)
+        content = json->content;
     rocprof_record_set(&record, ROCPROF_START, call->start_ns);
     rocprof_record_set(&record, ROCPROF_END, call->end_ns);
     rocprof_record_set(&record, ROCPROF_THREAD, call->thread);
@@ -414,9 +451,9 @@ static void rpd_json_find_parts(struct rpd_json *json)
 
 /* Ops and calls are kept until all is read: arrows, which tell whose an op is, stand behind both.
  */
-static void rpd_json_read_all(struct rpd_json *json, struct input_stream *input)
+static void rpd_json_read_all(struct rpd_json *json, struct input_stream *input, bool sums_events)
 {
-    rocprof_run_init(&json->run, false);
+    rocprof_run_init(&json->run, sums_events);
     json->run.agents_are_devices = true;
     json_window_init(&json->window, input, 0);
     rpd_json_read_events(json);
@@ -428,9 +465,9 @@ static void rpd_json_clear(struct rpd_json *json)
 {
     rocprof_run_clear(&json->run);
     rpd_ids_clear(&json->devices);
-    free(json->ops);
-    free(json->calls);
-    hash_map_clear(&json->op_index);
+    large_array_free(json->ops);
+    large_array_free(json->calls);
+    large_array_free(json->op_places);
 }
 
 /* An op that no arrow leads to is that of the only process; of several nobody's. */
@@ -446,6 +483,7 @@ static void rpd_json_add_all(struct rpd_json *json, bool is_first)
         else if (!op->call && is_first)
             read_account_leave(&json->run.builder.read, "ops of no process", 1);
     }
+    json->name = NO_VALUE; /* of calls from here on */
     for (uint32_t i = 0; i < json->call_count; i++)
         if (json->run.pid < 0 || json->calls[i].pid == json->run.pid)
             rpd_json_add_call(json, i);
@@ -466,18 +504,60 @@ static bool rpd_json_recognises(const char *head, size_t length)
            memmem(open, seen, device, sizeof device - 1);
 }
 
+/* Whether all calls are of one process: most lines begin with that of a line before, and are read
+ * no further. */
+static bool rpd_json_has_one_process(struct rpd_json *json, struct input_stream *input)
+{
+    struct json_slice line, key, value;
+    struct rpd_json_event event;
+    bool has_process = false;
+    int64_t process = -1;
+
+    json_window_init(&json->window, input, 0);
+    if (!json_window_find(&json->window, "["))
+        return false;
+    while (rpd_json_next_line(&json->window, &line) && *line.text != ']') {
+        struct json_walk walk = json_walk_begin(&line, '{');
+
+        if (json_walk_next(&walk, &key, &value) && slice_is(&key, "pid") &&
+            slice_integer(&value, &event.pid) && event.pid >= 0 &&
+            (event.pid == process || rpd_ids_has(&json->devices, event.pid)))
+            continue;
+        if (!rpd_json_is_object(&line))
+            continue;
+        rpd_json_parse(&event, &line);
+        if (event.phase == 'M')
+            rpd_json_read_name(json, &event);
+        if (event.phase != 'X')
+            continue;
+        if (has_process && event.pid != process)
+            return false;
+        has_process = true;
+        process = event.pid;
+    }
+    return true;
+}
+
 /* Processes with device work are known by arrows alone, so that all is read. */
 static bool rpd_json_count_parts(uint32_t *count, const struct input_stream *input,
                                  struct error *error)
 {
     SCOPED(input_stream) again = {0};
+    SCOPED(input_stream) once_more = {0};
     struct rpd_json json = {.is_indexed = false};
     bool is_good;
 
     *count = 1;
     if (!input_stream_open(&again, input->name, false, error))
         return false;
-    rpd_json_read_all(&json, &again);
+    is_good = rpd_json_has_one_process(&json, &again);
+    rpd_json_clear(&json);
+    if (is_good)
+        return true;
+    if (!input_stream_open(&once_more, input->name, false, error))
+        return false;
+    json = (struct rpd_json){.is_indexed = false};
+    rpd_json_read_all(&json, &once_more, true);
     *count = json.parts.count > 0 ? json.parts.count : 1;
     is_good = reader_can_split(json.parts.count + json.parts.are_too_many, error);
     rpd_json_clear(&json);
@@ -487,7 +567,7 @@ static bool rpd_json_count_parts(uint32_t *count, const struct input_stream *inp
 /* A text that is cut may hold calls alone, which come behind the ops: that is worth a report. */
 static bool rpd_json_check(const struct rocprof_run *run, struct error *error)
 {
-    if (rocprof_run_has_device_work(run) || event_store_count(&run->builder.host) > 0)
+    if (rocprof_run_has_events(run))
         return true;
     return error_set(error, ERROR_NO_DATA,
                      "no kernel, copy, call or range in it; the .rpd file that rpd2tracing.py "
@@ -504,7 +584,7 @@ static bool rpd_json_read(struct trace *trace, struct input_stream *input,
     bool is_good;
 
     input->progress = options->progress;
-    rpd_json_read_all(&json, input);
+    rpd_json_read_all(&json, input, options->skips_details);
     if (options->part < json.parts.count)
         json.run.pid = json.parts.parts[options->part].pid;
     rpd_json_add_all(&json, options->part == 0);
