@@ -53,6 +53,7 @@ static const struct recorder_words recorders[] = {
         .device = "profile with --trace=cuda,nvtx, and let the recorded window hold work of the "
                   "GPU",
         .no_device = "if the run used a GPU: profile with --trace=cuda,nvtx",
+        .host = "profile all processes that launch, with --trace=cuda,nvtx,osrt",
         .operators = "run the steps inside torch.autograd.profiler.emit_nvtx(), or profile with "
                      "--pytorch=autograd-nvtx",
         .shapes = "torch.autograd.profiler.emit_nvtx(record_shapes=True), or "
@@ -87,6 +88,7 @@ static const struct recorder_words recorders[] = {
         .device = "let steps run between start_trace and stop_trace, and wait for their results "
                   "(block_until_ready)",
         .no_device = "if the run used a GPU or TPU: see that jax.devices() names it",
+        .host = "record the host, too: ProfileOptions().host_tracer_level = 2",
         .operators = "record with a newer JAX: ops are told by the stats of launches and of ops",
         .shapes = "TPUs tell the shapes of ops, and so do programs (HLO) that are in the trace",
         .needs_shapes = "needs the programs (HLO) in the trace, or a TPU",
@@ -114,6 +116,7 @@ static const struct recorder_words recorders[] = {
         .few_steps = "record at least 5 steps (--collection-period)",
         .device = "record with rocprofv3 --kernel-trace --memory-copy-trace",
         .no_device = "if the run used a GPU: rocprofv3 --kernel-trace --memory-copy-trace",
+        .host = "record with rocprofv3 --hip-trace --marker-trace: calls that launch, and ranges",
         .operators = "run the steps inside torch.autograd.profiler.emit_nvtx(), and record with "
                      "rocprofv3 --hip-trace --marker-trace",
         .shapes = "torch.autograd.profiler.emit_nvtx(record_shapes=True), with --marker-trace",

@@ -287,10 +287,13 @@ static bool has_host(const struct advice_case *advice)
 
 static bool tell_of_no_host(struct advice_case *advice, struct advice_claim *claim, const char *gap)
 {
+    const struct recorder_words *words = recorder_words_for(advice->trace);
+
     claim->title = "idle, and no host is recorded";
     claim->evidence = gap;
-    claim->try_this = advice->calls.operators == 0 ? recorder_words_for(advice->trace)->operators
-                                                   : recorder_words_for(advice->trace)->stacks;
+    claim->try_this = words->host                    ? words->host
+                      : advice->calls.operators == 0 ? words->operators
+                                                     : words->stacks;
     claim->confidence = CONFIDENCE_LOW;
     claim->reason = "the cause is not in the recording";
     return true;
