@@ -307,6 +307,62 @@ def perfetto_of_proton_has_scopes(case: Case) -> None:
     same(case.kernels(path), {"matmul_kernel": (3, 141_000)})
 
 
+ROCPROF_TRACKS = (
+    ("COMPUTE AGENT [{}] STREAM [{}] (GPU)", "COPY to AGENT [{}] STREAM [{}] ({})"),
+    ("COMPUTE Agent [{}] QUEUE [{}] GPU", "COPY to AGENT [{}] THREAD [{}] ({})"),
+    ("COMPUTE GPU [{}] QUEUE [{}] GPU", "COPY to AGENT [{}] THREAD [{}] ({})"),
+)
+
+
+def perfetto_of_rocprofv3_has_places_in_names(case: Case) -> None:
+    """Of devices and streams, by the words of its version and options; copies to the host are of a device, too."""
+    for compute, copy in ROCPROF_TRACKS:
+        made, uuids = Packets(), {}
+        made.thread(1)
+        at, call = 1000, 0
+        for agent in (4, 5):
+            for name, category, track, source in (
+                ("gemm", "kernel_dispatch", compute.format(agent, 1), 0),
+                ("add", "kernel_dispatch", compute.format(agent, 2), 0),
+                ("MEMORY_COPY_HOST_TO_DEVICE", "memory_copy", copy.format(agent, 1, "GPU"), 0),
+                ("MEMORY_COPY_DEVICE_TO_HOST", "memory_copy", copy.format(0, 1, "CPU"), agent),
+            ):
+                if track not in uuids:
+                    descriptor = made.add().track_descriptor
+                    uuids[track] = descriptor.uuid = 100 + len(uuids)
+                    descriptor.name = track
+                at, call = at + 1000, call + 1
+                begin = made.half(BEGIN, at, 1, "hipLaunchKernel", "hip_api").track_event
+                begin.flow_ids.append(call)
+                made.half(END, at + 10, 1)
+                begin = made.half(BEGIN, at + 100, uuids[track], name, category).track_event
+                begin.flow_ids.append(call)
+                own = {"src_agent": f"Agent-{source}", "copy_bytes": 64}
+                for key, value in {"corr_id": call, **own}.items():
+                    argument = begin.debug_annotations.add()
+                    argument.name = key
+                    if isinstance(value, str):
+                        argument.string_value = value
+                    else:
+                        argument.uint_value = value
+                made.half(END, at + 600, uuids[track])
+        path = made.write(case.folder / "a.pftrace")
+        _, out, _ = run(case.program, "inspect", "--json", path)
+        sections = json.loads(out)["ranks"][0]["sections"]
+        found = {(row["number"], row["events"]) for row in rows(sections["devices"], "devices")}
+        same(found, {(4, 4), (5, 4)})
+        told = case.printed(path)
+        same("recorder rocprofv3" in told and "without a launch call" not in told, True)
+        same("device 4, stream 1" in told and "device 5, stream 2" in told, True)
+        _, ranks = report_of(case.program, path)
+        found = {
+            (row["kind"], row["count"], row["bytes"])
+            for row in rows(ranks[0]["sections"]["copies"], "by_kind")
+        }
+        names = ("Memcpy HtoD (Host -> Device)", "Memcpy DtoH (Device -> Host)")
+        same(found, {(name, 1, 64) for name in names})
+
+
 def perfetto_flows_may_end_at_the_work(case: Case) -> None:
     """A call has the flow, and its kernel ends it; in today's field or the older one."""
     for field in ("terminating_flow_ids", "terminating_flow_ids_old"):
@@ -526,6 +582,7 @@ Perfetto: all of it in compressed packets: perfetto_all_of_it_is_compressed perf
 Perfetto: clock and track from the defaults of packets: perfetto_track_and_clock_come_from_defaults
 Perfetto: numbers of names given anew: perfetto_cleared_names_are_given_anew perfetto_older_writers_clear_by_a_field_of_its_own
 Perfetto: a packet that needs what was lost: perfetto_what_needs_lost_names_is_dropped
+Perfetto, rocprofv3: devices and streams are told by names of tracks: perfetto_of_rocprofv3_has_places_in_names
 Perfetto: Proton's scopes, and flows that end: perfetto_of_proton_has_scopes perfetto_flows_may_end_at_the_work
 Perfetto: numbers of names that no packet tells: perfetto_numbers_of_names_that_nothing_tells
 Perfetto: clocks that count up from one another: perfetto_incremental_clocks_chain

@@ -580,14 +580,15 @@ static bool perfetto_has_content(const struct perfetto_reading *reading, struct 
                      held);
 }
 
-/* No packet says who wrote it: the words of the events do, the last of these that is there. */
-static void perfetto_tell_recorder(struct trace_builder *builder)
+/* No packet says who wrote it: the words of the events do, the last of these that is there. Those
+ * of rocprofv3 are no more seen here, as they have become torch.profiler's. */
+static void perfetto_tell_recorder(struct perfetto_reading *reading)
 {
-    static const char *const words[][2] = {
-        {"kernel", "torch.profiler"},     {"scope", "Proton of Triton"},
-        {"metric", "Proton of Triton"},   {"cpu_op", "torch.profiler"},
-        {"kernel_dispatch", "rocprofv3"}, {"hip_runtime_api", "rocprofv3"},
-        {"hip_api", "rocprofv3"}};
+    static const char *const words[][2] = {{"kernel", "torch.profiler"},
+                                           {"scope", "Proton of Triton"},
+                                           {"metric", "Proton of Triton"},
+                                           {"cpu_op", "torch.profiler"}};
+    struct trace_builder *builder = &reading->builder;
     const char *writer = "a program with Perfetto's SDK";
 
     for (size_t w = 0; w < sizeof words / sizeof *words; w++)
@@ -595,6 +596,8 @@ static void perfetto_tell_recorder(struct trace_builder *builder)
             if (strcmp(words[w][0], string_pool_text(&builder->strings,
                                                      builder->read.categories[i].category)) == 0)
                 writer = words[w][1];
+    if (reading->state.is_of_rocprof)
+        writer = "rocprofv3";
     (void)snprintf(builder->read.recorder, sizeof builder->read.recorder,
                    "%s (Perfetto's packets), version not told", writer);
 }
@@ -636,7 +639,7 @@ static bool perfetto_read_trace(struct trace *trace, struct input_stream *input,
         read_slices(&reading, &again, options, false);
     }
     perfetto_finish_events(&reading);
-    perfetto_tell_recorder(&reading.builder);
+    perfetto_tell_recorder(&reading);
     if (reading.state.has_realtime)
         reading.builder.facts.base_time_ns = reading.state.realtime_offset;
     is_trace = perfetto_has_content(&reading, error);

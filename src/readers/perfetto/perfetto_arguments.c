@@ -249,9 +249,9 @@ bool perfetto_use_arguments(struct perfetto_reading *reading, const struct perfe
     return true;
 }
 
-void perfetto_use_place(const struct perfetto_reading *reading, uint32_t track,
+void perfetto_use_place(const struct perfetto_reading *reading, const struct perfetto_event *event,
                         struct torch_event *text)
 {
-    perfetto_name_place(reading, track, &text->numbers[ARG_DEVICE], &text->numbers[ARG_STREAM]);
+    perfetto_name_place(reading, event, &text->numbers[ARG_DEVICE], &text->numbers[ARG_STREAM]);
     text->has_args |= (uint64_t)1 << ARG_DEVICE | (uint64_t)1 << ARG_STREAM;
 }

@@ -19,6 +19,7 @@ static struct proto_bytes kineto_category(struct proto_bytes category)
         {"kernel_dispatch", "kernel"},       {"memory_copy", "gpu_memcpy"},
         {"hip_api", "hip_runtime"},          {"hip_runtime_api", "hip_runtime"},
         {"hip_compiler_api", "hip_runtime"}, {"marker_api", "user_annotation"},
+        {"hsa_api", "hip_runtime"},          {"rccl_api", "hip_runtime"},
     };
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -41,6 +42,7 @@ static const struct perfetto_word *category_word(struct perfetto_state *state, u
     word->category = kineto_category(written);
     word->kind = (uint8_t)torch_profiler_category_kind(word->category.at, word->category.length);
     word->is_translated = word->category.at != written.at && word->kind > EVENT_HOST_OTHER;
+    state->is_of_rocprof |= word->category.at != written.at;
     return word;
 }
 
@@ -258,7 +260,7 @@ void perfetto_collect_event(struct perfetto_event *event, struct perfetto_readin
     struct proto_field field;
     const char *start;
 
-    *event = (struct perfetto_event){.track_id = sequence->track};
+    *event = (struct perfetto_event){.track_id = sequence->track, .source = -1};
     do {
         while (walk.at < walk.end &&
                read_usual_event_field(event, &reading->state, sequence, &walk.at, walk.end))
@@ -410,7 +412,7 @@ void perfetto_open_slice(struct perfetto_reading *reading, const struct perfetto
     struct perfetto_slice slice = {.category = category.string};
 
     if (event->is_translated)
-        perfetto_use_place(reading, event->track, text);
+        perfetto_use_place(reading, event, text);
     slice.event =
         torch_store_named(&reading->store, text, category.kind, name_of_event(reading, event));
     slice.event.track = builder_track(reading, event->track, text, category.kind);
@@ -483,6 +485,26 @@ static void read_instant(struct perfetto_reading *reading, const struct perfetto
         torch_store_event(&reading->store, &text);
 }
 
+/* A copy of rocprofv3, "MEMORY_COPY_HOST_TO_DEVICE", in the words of torch.profiler. */
+static void use_copy(struct perfetto_event *event, const struct perfetto_reading *reading,
+                     const struct perfetto_sequence *sequence)
+{
+    static const char begins[] = "MEMORY_COPY_";
+    struct json_slice direction = {.text = event->name.at, .length = (uint32_t)event->name.length};
+    const char *name;
+
+    if (!proto_text_begins(event->name, begins))
+        return;
+    direction.text += strlen(begins);
+    direction.length -= (uint32_t)strlen(begins);
+    name = torch_profiler_copy_name(&direction);
+    if (name) {
+        event->name = (struct proto_bytes){name, strlen(name)};
+        event->name_word = 0;
+    }
+    event->source = perfetto_copy_source(reading, event, sequence);
+}
+
 /* The type of an event of Chrome's older form; events with a duration go the way of instants. All
  * that has no type here, arrows and counters among it, is counted as not used. */
 static void use_phase(struct perfetto_reading *reading, struct perfetto_event *event)
@@ -519,6 +541,8 @@ void perfetto_read_track_event(struct perfetto_reading *reading,
         return;
     }
     event.track = perfetto_track_of(&reading->state, event.track_id);
+    if (event.is_translated && event.type == PERFETTO_BEGIN)
+        use_copy(&event, reading, sequence);
     reading->builder.read.lost_names += event.has_lost_name && event.type != PERFETTO_END;
     if (event.type == PERFETTO_BEGIN)
         read_begin(reading, &event, sequence, message, time_ns);

@@ -167,8 +167,8 @@ static bool learn_event_field(struct learned_packet *learned, const char **at, c
     }
 }
 
-/* A slice of our own category is left to the long way, and so is one whose name is a text of its
- * own: each such name would be a layout. */
+/* A slice of our own category is left to the long way, as are copies of rocprofv3, and so is one
+ * whose name is a text of its own: each such name would be a layout. */
 static bool learn_event(struct learned_packet *learned, struct proto_bytes message)
 {
     struct perfetto_layout *layout = learned->layout;
@@ -186,6 +186,9 @@ static bool learn_event(struct learned_packet *learned, struct proto_bytes messa
         return layout->event.type == PERFETTO_END && layout->value_count == 1 &&
                layout->values[0].what == VALUE_TIME;
     return layout->has_name && layout->event.category &&
+           !(layout->event.is_translated &&
+             perfetto_word_of(&learned->reading->state, layout->event.category)->kind ==
+                 EVENT_MEMCPY) &&
            !perfetto_is_ours(learned->reading, &layout->event);
 }
 

@@ -135,7 +135,8 @@ struct perfetto_state {
     bool has_root;            /* some clock is the trace's */
     int64_t realtime_offset;  /* REALTIME less the trace's clock */
     bool has_realtime;
-    uint64_t meaning; /* of numbers in packets: counts when what one stands for changes */
+    bool is_of_rocprof; /* some category is in its words */
+    uint64_t meaning;   /* of numbers in packets: counts when what one stands for changes */
     struct perfetto_layouts *layouts; /* of packets; NULL: none was learned */
 };
 
@@ -256,6 +257,7 @@ struct perfetto_event {
     struct proto_bytes arguments; /* from the first annotation to the end of the last */
     bool is_translated;           /* work of a device in the words of another writer */
     uint64_t flow;                /* 0: none */
+    int64_t source;               /* the agent that a copy of rocprofv3 comes from; -1: not told */
     uint64_t submission;          /* the stage that the call submits; 0: none */
     char phase;                   /* of Chrome's older form, as in its JSON; 0: it has none */
     bool has_lost_name;           /* or category: the file does not tell it */
@@ -284,7 +286,7 @@ bool perfetto_scan_as_json(struct perfetto_reading *reading, const struct perfet
 bool perfetto_use_arguments(struct perfetto_reading *reading, const struct perfetto_event *event,
                             const struct perfetto_sequence *sequence, struct torch_event *text);
 /* The device and stream that the track's name tells, as arguments. */
-void perfetto_use_place(const struct perfetto_reading *reading, uint32_t track,
+void perfetto_use_place(const struct perfetto_reading *reading, const struct perfetto_event *event,
                         struct torch_event *text);
 /* The JSON of an annotation is reading->text, which INPUT_PADDING zero bytes stand behind. */
 void perfetto_write_argument(struct perfetto_reading *reading,
@@ -293,8 +295,12 @@ void perfetto_write_argument(struct perfetto_reading *reading,
 void perfetto_write_place(struct perfetto_reading *reading, uint32_t track,
                           struct torch_event *text);
 /* The device and stream that the track's name tells. */
-void perfetto_name_place(const struct perfetto_reading *reading, uint32_t track, int64_t *device,
-                         int64_t *stream);
+void perfetto_name_place(const struct perfetto_reading *reading, const struct perfetto_event *event,
+                         int64_t *device, int64_t *stream);
+/* The agent that a copy comes from, as rocprofv3 tells it; -1: it does not. */
+int64_t perfetto_copy_source(const struct perfetto_reading *reading,
+                             const struct perfetto_event *event,
+                             const struct perfetto_sequence *sequence);
 
 /* A TrackEvent's fields, and those of its sequence where it has none. */
 void perfetto_collect_event(struct perfetto_event *event, struct perfetto_reading *reading,

@@ -375,33 +375,72 @@ struct proto_bytes perfetto_kineto_argument(struct proto_bytes name)
 {
     if (name.length == 7 && memcmp(name.at, "corr_id", 7) == 0)
         return (struct proto_bytes){"correlation", 11};
+    if (proto_text_is(name, "copy_bytes"))
+        return (struct proto_bytes){"bytes", 5};
     return name;
 }
 
-/* The number behind `word` in a track's name, "COMPUTE - AGENT [4] QUEUE [0]"; 0 where there is
- * none. */
-static int64_t number_in_name(struct proto_bytes name, const char *word)
+/* The number in the first or a later pair of brackets of a track's name; 0 where there is none. */
+static int64_t number_in_brackets(struct proto_bytes name, int pair)
 {
-    const char *at = name.length ? memmem(name.at, name.length, word, strlen(word)) : NULL;
     const char *end = proto_bytes_end(name);
+    const char *at = name.at;
     int64_t number = 0;
 
-    while (at && at < end && (*at < '0' || *at > '9'))
-        at++;
+    for (; at && at < end && pair > 0; pair--) {
+        at = memchr(at, '[', (size_t)(end - at));
+        at += at ? 1 : 0;
+    }
     while (at && at < end && *at >= '0' && *at <= '9' && number < INT32_MAX)
         number = number * 10 + (*at++ - '0');
     return number;
 }
 
-/* rocprofv3 says it in the names of tracks alone, whose process is that of the host. */
-void perfetto_name_place(const struct perfetto_reading *reading, uint32_t track, int64_t *device,
-                         int64_t *stream)
+/* "Agent-4", "GPU-0": the number behind the dash. Older versions give the number itself. */
+int64_t perfetto_copy_source(const struct perfetto_reading *reading,
+                             const struct perfetto_event *event,
+                             const struct perfetto_sequence *sequence)
+{
+    struct proto_walk walk = proto_walk_of(event->arguments);
+    struct proto_field field;
+
+    while (proto_next(&walk, &field)) {
+        struct perfetto_argument argument;
+        struct json_slice digits = {.length = 0};
+        struct proto_bytes text;
+        const char *dash;
+        int64_t source;
+
+        perfetto_read_argument(&argument, sequence, field.bytes);
+        if (!proto_text_is(argument_name(reading, &argument), "src_agent") || !argument.has_value)
+            continue;
+        if (argument.value.number == 3 || argument.value.number == 4)
+            return argument.value.value <= INT32_MAX ? (int64_t)argument.value.value : -1;
+        text = argument.value.number == 17
+                   ? perfetto_known_text(&reading->state,
+                                         perfetto_interned_name(sequence, INTERNED_ARGUMENT_VALUE,
+                                                                argument.value.value))
+                   : argument.value.bytes;
+        dash = text.length ? memrchr(text.at, '-', text.length) : NULL;
+        digits.text = dash ? dash + 1 : NULL;
+        digits.length = dash ? (uint32_t)(proto_bytes_end(text) - dash - 1) : 0;
+        return dash && slice_integer(&digits, &source) && source <= INT32_MAX ? source : -1;
+    }
+    return -1;
+}
+
+/* rocprofv3 says it in the names of tracks alone, whose process is that of the host: "COMPUTE AGENT
+ * [4] STREAM [3] (GPU)", and with queues for streams "COMPUTE Agent [4] QUEUE [0] GPU", where the
+ * word is that of --agent-index. A copy to the host is of the device that it comes from. */
+void perfetto_name_place(const struct perfetto_reading *reading, const struct perfetto_event *event,
+                         int64_t *device, int64_t *stream)
 {
     struct proto_bytes name =
-        perfetto_known_text(&reading->state, reading->state.tracks[track].name);
+        perfetto_known_text(&reading->state, reading->state.tracks[event->track].name);
+    bool is_to_host = name.length && memmem(name.at, name.length, "(CPU", 4);
 
-    *device = number_in_name(name, "AGENT");
-    *stream = number_in_name(name, "QUEUE");
+    *device = is_to_host && event->source >= 0 ? event->source : number_in_brackets(name, 1);
+    *stream = number_in_brackets(name, 2);
 }
 
 static void append_name_place(struct perfetto_reading *reading, const struct perfetto_event *event,
@@ -410,7 +449,7 @@ static void append_name_place(struct perfetto_reading *reading, const struct per
     int64_t device;
     int64_t stream;
 
-    perfetto_name_place(reading, event->track, &device, &stream);
+    perfetto_name_place(reading, event, &device, &stream);
     append_text(reading, is_first ? "\"device\": " : ", \"device\": ");
     append_integer(reading, device);
     append_text(reading, ", \"stream\": ");
