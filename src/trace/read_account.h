@@ -58,6 +58,7 @@ struct read_account {
     int64_t unmatched_ends;        /* E without B */
     int64_t replaced_names; /* names with control characters or bytes that are not UTF-8 (kept as
                                they are) */
+    int64_t mixed_phases;   /* ops of several phases of training at once, of which one counts */
     int64_t lost_names;     /* timed events with a number for a name that the file never tells */
     int64_t mended_events;  /* no JSON, but read: a value is missing, or has a decimal comma */
     int64_t device_step_copies;     /* ProfilerStep events on the device: not steps */

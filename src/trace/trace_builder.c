@@ -412,6 +412,7 @@ void read_account_add(struct read_account *to, const struct read_account *from,
     to->unmatched_ends += from->unmatched_ends;
     to->replaced_names += from->replaced_names;
     to->lost_names += from->lost_names;
+    to->mixed_phases += from->mixed_phases;
     to->mended_events += from->mended_events;
     to->device_step_copies += from->device_step_copies;
     to->uncategorised_events += from->uncategorised_events;

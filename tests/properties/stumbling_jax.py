@@ -96,6 +96,12 @@ def xplane_a_fusion_is_of_the_phase_of_its_product(case: Case) -> None:
     fused = instruction(31, "fusion.1", "fusion", MADE, text(38, b"\x02"), operands(21, 22), where)
     path = on_processor(case, ["fusion.1", "dot.1"], program([fused, dot(32, "dot.1")], body))
     same(phases(case, path), [1, 0, 1, 1])
+    told = "1 ops have matmuls of several phases"
+    same(told in case.printed(path, "report --all --width 200"), False)
+    body += dot(24, "dot.8", PATHS["dot.3"])  # a second product in it, of the backward
+    path = on_processor(case, ["fusion.1"], program([fused], body))
+    same(told in case.printed(path, "report --all --width 200"), True)
+    same(sum(phases(case, path)[:3]), 2)
 
 
 def xplane_scopes_may_be_lost(case: Case) -> None:

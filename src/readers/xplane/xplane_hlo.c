@@ -279,10 +279,34 @@ static void add_flops(struct hlo_op *op, int64_t flops)
         op->flops = -1;
 }
 
-/* Of the largest: a fusion of several is of one phase here, and what it computes most decides. One
- * whose FLOPs are not known (-1) gives way to any other. */
+static bool hlo_scope_has(struct proto_bytes scope, const char *word)
+{
+    return memmem(scope.at, scope.length, word, strlen(word)) != NULL;
+}
+
+/* JAX tells by the path of scopes: "transpose(jvp(Model))/..." of gradients, also of custom ones,
+ * "rematted_computation" of what jax.checkpoint computes once more; TensorFlow by that of its tape.
+ */
+const char *hlo_scope_phase(struct proto_bytes scope)
+{
+    if (!scope.length)
+        return NULL;
+    if (hlo_scope_has(scope, "rematted_computation/"))
+        return "recompute";
+    if (hlo_scope_has(scope, "transpose(") || hlo_scope_has(scope, "/gradient_tape/") ||
+        proto_text_begins(scope, "gradient_tape/"))
+        return "backward";
+    return "forward";
+}
+
+/* Of the largest: a fusion of several is of one phase here, and what it computes most decides; that
+ * there are others is told. One whose FLOPs are not known (-1) gives way to any other. */
 static void note_product(struct hlo_op *op, struct proto_bytes scope, int64_t flops)
 {
+    const char *phase = hlo_scope_phase(scope);
+    const char *before = hlo_scope_phase(op->product_scope);
+
+    op->has_several_phases |= phase && before && strcmp(phase, before) != 0;
     if (op->product_scope.at && op->product_flops >= flops)
         return;
     op->product_scope = scope;
@@ -325,6 +349,7 @@ static void add_computation(struct hlo_op *op, struct hlo_program *program,
         note_product(op, computation->total.product_scope, computation->total.product_flops);
     op->has_products |= computation->total.has_products;
     op->has_convolutions |= computation->total.has_convolutions;
+    op->has_several_phases |= computation->total.has_several_phases;
 }
 
 /* A computation that is not there, or nested too deeply, makes the sum not known rather than

@@ -26,6 +26,7 @@ struct hlo_op {
     struct proto_bytes operands[2]; /* shapes of those of its first product or convolution */
     bool has_products;
     bool has_convolutions;
+    bool has_several_phases; /* products of the forward beside some of the backward, say */
     bool runs_are_known; /* another op runs between any two times that it runs */
 };
 
@@ -36,6 +37,9 @@ struct hlo_programs {
     struct hash_map by_key;    /* of program and name */
     struct hash_map by_kernel; /* of program and the name of a kernel made of it */
 };
+
+/* In which phase of training what has the scope is; NULL where it has none. */
+const char *hlo_scope_phase(struct proto_bytes scope);
 
 /* Adds a program, whose HloProto this is. What is damaged is left out. */
 void hlo_programs_add(struct hlo_programs *programs, int64_t program, struct proto_bytes proto);

@@ -175,24 +175,23 @@ static bool scope_has(struct proto_bytes scope, const char *word)
     return scope.length && memmem(scope.at, scope.length, word, strlen(word));
 }
 
-/* In which phase of training an op is. JAX tells by the path of scopes: "transpose(jvp(Model))/..."
- * of gradients, also of custom ones, "rematted_computation" of what jax.checkpoint computes once
- * more; TensorFlow by that of its tape. What XLA itself computes again is called "dot.3.remat".
- * NULL: the compiler lost the path. */
-static const char *op_phase(const struct xplane_op *op, const struct hlo_op *hlo)
+/* XLA itself computes some ops twice, and calls the second "dot.3.remat". */
+static bool is_computed_again(const struct xplane_op *op)
 {
-    struct proto_bytes scope =
-        hlo && hlo->product_scope.length ? hlo->product_scope : scope_of(op->stats);
     struct proto_bytes name = xplane_text(op->stats, XSTAT_HLO_OP);
 
     if (!name.length && op->metadata)
         name = op->metadata->display_name;
-    if (scope_has(scope, "rematted_computation/") || scope_has(name, ".remat"))
-        return "recompute";
-    if (scope_has(scope, "transpose(") || proto_text_begins(scope, "gradient_tape/") ||
-        scope_has(scope, "/gradient_tape/"))
-        return "backward";
-    return scope.length ? "forward" : NULL;
+    return scope_has(name, ".remat");
+}
+
+/* NULL: the compiler lost the path of scopes. */
+static const char *op_phase(const struct xplane_op *op, const struct hlo_op *hlo)
+{
+    struct proto_bytes scope =
+        hlo && hlo->product_scope.length ? hlo->product_scope : scope_of(op->stats);
+
+    return is_computed_again(op) ? "recompute" : hlo_scope_phase(scope);
 }
 
 /* ---- kinds of work -------------------------------------------------------------------------- */
@@ -558,6 +557,7 @@ static void fill_op(struct xplane_reading *reading, struct xplane_known *known,
     known->name = hlo_name(reading, &own);
     known->detail = operator_detail(reading, &own, hlo);
     known->module_detail = phase_detail(reading, op_phase(&own, hlo));
+    known->has_several_phases = hlo && hlo->has_several_phases && !is_computed_again(&own);
     known->is_known = true;
 }
 
@@ -576,6 +576,7 @@ int64_t xplane_add_operator(struct xplane_reading *reading, const struct xplane_
 
     if (!known->is_known)
         fill_op(reading, known, op);
+    reading->builder.read.mixed_phases += known->has_several_phases;
     event.name = known->module;
     event.detail = known->module_detail;
     if (event.name)

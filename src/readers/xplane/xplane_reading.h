@@ -156,6 +156,7 @@ struct xplane_known {
     uint32_t module; /* of an op: the mark of its module; 0: none */
     uint32_t module_detail;
     uint8_t kind; /* of work: enum event_kind */
+    bool has_several_phases;
     bool is_known;
 };
 

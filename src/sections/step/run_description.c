@@ -160,6 +160,14 @@ static void note_counts(struct results *results, struct section *section,
                            "explained by the step's own thread",
                            read->page_moves),
             NULL, "cudaMemPrefetchAsync before the kernels moves them at once");
+    if (read->mixed_phases > 0)
+        section_add_note(results, section,
+                         results_format(results,
+                                        "%" PRId64 " ops have matmuls of several phases (forward, "
+                                        "backward, recomputed) fused into one: all of such an op "
+                                        "counts as the phase of its largest",
+                                        read->mixed_phases),
+                         NULL, NULL);
     if (read->device_step_copies > 0)
         section_add_note(
             results, section,
