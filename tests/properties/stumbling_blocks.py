@@ -492,6 +492,21 @@ def rocprof_grids_are_work_items(case: Case) -> None:
     same("130" in text and '"130' in text, False)
 
 
+def rocprof_records_of_kinds_to_come_are_told(case: Case) -> None:
+    """By the name of their array; samples have no start and no end, which is no fault."""
+    path = case.folder / "a_results.json"
+    write_json(path, [rocprof_process(5, [100])])
+    whole = json.loads(path.read_text())
+    records = whole["rocprofiler-sdk-tool"][0]["buffer_records"]
+    records["kfd_page_fault"] = [{"kind": 30, "timestamp": 5, "more": {"a": []}}] * 7
+    records["pc_sample_host_trap"] = [{"record": {"timestamp": 900}, "inst_index": 3}] * 5
+    path.write_text(json.dumps(whole))
+    told = case.printed(path)
+    same("kfd_page_fault 7" in told and "pc_sample_host_trap 5" in told, True)
+    same("without a time" in told, False)
+    same(case.kernels(path), {"k0": (1, 100)})
+
+
 def rocprof_rows_are_in_no_order(case: Case) -> None:
     process = rocprof_process(5, [100, 200, 300, 400])
     ordered = case.folder / "a_results.json"
@@ -593,6 +608,7 @@ Perfetto: ftrace and others beside: perfetto_ftrace_stands_beside perfetto_other
 Perfetto: Chrome's older events: perfetto_chromes_older_events
 rocprofv3: 1,123 kernels of one number: rocprof_kernels_of_a_graph_share_a_number
 rocprofv3: grids are work-items: rocprof_grids_are_work_items
+rocprofv3: records of a kind that is not known, and samples: rocprof_records_of_kinds_to_come_are_told
 rocprofv3: rows in no order: rocprof_rows_are_in_no_order
 rocprofv3, rocpd: processes in one file, with the same handles, threads and row numbers: rocprof_processes_share_their_numbers
 rocpd: columns that other writers leave out: rocpd_columns_are_left_out

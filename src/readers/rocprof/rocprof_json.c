@@ -27,6 +27,7 @@ struct rocprof_json {
     struct rocprof_run run;
     unsigned depth;         /* of open objects; the process is 1 */
     unsigned strings_depth; /* of the object "strings"; 0: it is not open */
+    unsigned records_depth; /* likewise of the object whose arrays hold records */
     bool is_in_records;     /* what is damaged lies in an array of records */
     bool sums_events;       /* see trace_builder */
 };
@@ -328,7 +329,20 @@ static enum json_progress read_member_value(struct rocprof_json *json, const cha
     json->depth++;
     if (strcmp(key, "strings") == 0)
         json->strings_depth = json->depth;
+    else
+        json->records_depth = json->depth;
     return GOES_ON;
+}
+
+/* Records of a kind that later versions have added are counted, and their array is named. */
+static enum json_progress read_unknown_records(struct rocprof_json *json,
+                                               const struct json_slice *key)
+{
+    char name[64];
+
+    (void)snprintf(name, sizeof name, "%.*s", key->length < 63 ? (int)key->length : 63, key->text);
+    rocprof_run_set_category(&json->run, name);
+    return rocprof_json_read_records(json, ROCPROF_UNUSED);
 }
 
 static enum json_progress read_member(struct rocprof_json *json)
@@ -350,6 +364,8 @@ static enum json_progress read_member(struct rocprof_json *json)
                                                            */
     if (member)
         return read_member_value(json, member->key, member);
+    if (json->records_depth > 0 && json->depth == json->records_depth && *window->at == '[')
+        return read_unknown_records(json, &key);
     return json_window_skip(window) ? GOES_ON : rocprof_json_recover(json, "a process");
 }
 
@@ -362,15 +378,17 @@ static enum json_progress read_process(struct rocprof_json *json)
     int64_t damages = 0;
 
     json->depth = 1;
-    json->strings_depth = 0;
+    json->strings_depth = json->records_depth = 0;
     window->at++;
     while (progress == GOES_ON && json->depth > 0) {
         char c = json_window_peek(window);
 
         if (c == ',' || c == '}') {
             window->at++;
-            if (c == '}' && json->depth-- == json->strings_depth)
+            if (c == '}' && json->depth == json->strings_depth)
                 json->strings_depth = 0;
+            if (c == '}' && json->depth-- == json->records_depth)
+                json->records_depth = 0;
         } else if (window->at >= window->scan.limit) {
             note_cut(json, "a process");
             return STOPS;
@@ -382,7 +400,7 @@ static enum json_progress read_process(struct rocprof_json *json)
         }
         if (json->run.builder.read.damaged_events > damages) { /* among the arrays of records */
             damages = json->run.builder.read.damaged_events;
-            json->depth = 2;
+            json->depth = json->records_depth = 2;
             json->strings_depth = 0;
         }
     }

@@ -404,6 +404,14 @@ void rocprof_run_add(struct rocprof_run *run, enum rocprof_content content,
 {
     struct found_event event;
 
+    /* Samples and marks have no start and no end, and nothing is made of them. */
+    if (content == ROCPROF_UNUSED && !(record->has >> ROCPROF_START & 1)) {
+        run->builder.read.events++;
+        trace_builder_count(&run->builder, run->category, 'i', 1, 0);
+        read_account_leave(&run->builder.read,
+                           string_pool_text(&run->builder.strings, run->category), 1);
+        return;
+    }
     if (!rocprof_run_time(run, record, &event))
         return;
     switch (content) {
