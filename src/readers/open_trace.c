@@ -5,6 +5,7 @@
 #include "base/text/owned_text.h"
 #include "base/text/utf8.h"
 #include "readers/nsys/nsys_database.h"
+#include "readers/proton/read_proton.h"
 #include "readers/sqlite/sqlite_input.h"
 
 #include <stdbool.h>
@@ -62,9 +63,6 @@ static const struct look looks[] = {
     LOOK("\"Kind\",\"Direction\"", 0, rocprofv3_table),
     LOOK("Step Id,", 0, torch_npu_table),
     LOOK("Device_id,", 0, torch_npu_table),
-    LOOK("\203\245frame\202\244name", 1,
-         "a profile of Proton in MessagePack, which has no times of events: flopledger report and "
-         "inspect read it"),
     LOOK("version https://git-lfs", 0,
          "a pointer of Git LFS and not the file itself; fetch it: git lfs pull"),
 };
@@ -255,6 +253,11 @@ static bool read_input(struct trace *trace, struct input_stream *input,
 
     input->progress = options->progress;
     head = input_stream_peek(input);
+    if (looks_like_proton(head.text, head.length < HEAD_BYTES ? head.length : HEAD_BYTES))
+        return error_set(
+            error, ERROR_INPUT,
+            "a profile of Proton, which sums up times and holds no events: 'flopledger "
+            "report' and 'inspect' read it, one file at a time");
     reader = find_reader(input, head);
     if (!reader)
         return open_trace_refuse(input, head, error);

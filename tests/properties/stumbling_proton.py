@@ -151,6 +151,7 @@ def proton_trees_in_messagepack_are_those_in_json(case: Case) -> None:
             )
         path.write_bytes(text)
         same(kernels_of(case, path), (0, times))
+        same("a profile of Proton" in case.printed(path, f"report {plain}"), True)
         told = [case.printed(place, "report --all").split(" ", 1)[1] for place in (path, plain)]
         same(told[0], told[1])
         for _ in range(3):
