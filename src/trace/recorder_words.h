@@ -14,7 +14,7 @@ struct recorder_words {
     const char *few_steps;
     const char *device;
     const char *no_device; /* nor any call of one: may be right */
-    const char *host; /* where nothing of it is recorded; NULL: as operators */
+    const char *host;      /* where nothing of it is recorded; NULL: as operators */
     const char *operators;
     const char *shapes;
     const char *needs_shapes; /* of a figure: "needs ...", as element_type and the like */

@@ -27,7 +27,7 @@ struct hlo_op {
     bool has_products;
     bool has_convolutions;
     bool has_several_phases; /* products of the forward beside some of the backward, say */
-    bool runs_are_known; /* another op runs between any two times that it runs */
+    bool runs_are_known;     /* another op runs between any two times that it runs */
 };
 
 /* Zeroed is empty. */
