@@ -52,6 +52,25 @@ static bool plan_no_device(const char *typed, const struct device_match *match, 
                             typed, match->how);
 }
 
+/* "NVIDIA A100 (board not said)": the boards whose names begin as this one's does. */
+static bool plan_no_board(const struct device_peak *device, const char *typed, struct error *error)
+{
+    size_t count;
+    const struct device_peak *devices = all_device_peaks(&count);
+    size_t length = strcspn(device->name, "(");
+    char boards[240] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < count && used < sizeof boards; i++)
+        if (strncmp(devices[i].name, device->name, length) == 0 &&
+            devices[i].memory_bytes_per_second > 0.0)
+            used += (size_t)snprintf(boards + used, sizeof boards - used, "%s'%s'",
+                                     used ? ", " : "", devices[i].name);
+    return error_set(error, ERROR_USAGE,
+                     "'%s' may be several boards, of which memory and links differ: name one (%s)",
+                     typed, used ? boards : "'flopledger device' lists them");
+}
+
 /* What --dtype can be instead: one of layers' matmuls that the device has a rate for. */
 static bool plan_no_peak(const struct plan_setting *setting, struct error *error)
 {
@@ -92,10 +111,7 @@ static bool plan_find_device(struct plan_setting *setting, const struct plan_wan
         setting->measured = settings->model.peaks.rates;
     }
     if (setting->device->memory_bytes_per_second <= 0.0)
-        return error_set(error, ERROR_USAGE,
-                         "'%s' may be several boards, of which memory and links differ: name one "
-                         "('flopledger device' lists them)",
-                         settings->model.device);
+        return plan_no_board(setting->device, settings->model.device, error);
     return true;
 }
 

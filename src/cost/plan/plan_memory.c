@@ -54,10 +54,38 @@ struct plan_held {
 
 enum { STAGE_KINDS = 3 };
 
+/* Parameters of `layers` of a stage between the ends, of which as many are of the heaviest kind as
+ * some stage must have at least: 58 layers with experts on 16 stages are 4 on one. */
+static struct plan_parameters plan_middle_parameters(const struct plan_context *context,
+                                                     double layers, struct plan_parameters all)
+{
+    const struct architecture *model = context->setting->model;
+    const struct layer_kind *heaviest = &model->kinds[0];
+    struct plan_parameters of;
+    double heavy;
+    double others;
+
+    for (int i = 1; i < model->kind_count; i++)
+        if (plan_local_layer(context, &model->kinds[i]) > plan_local_layer(context, heaviest))
+            heaviest = &model->kinds[i];
+    others = (double)(model->layers - heaviest->count);
+    heavy = fmin(layers, ceil((double)heaviest->count / (double)context->layout->pipeline));
+    of = (struct plan_parameters){heavy * plan_layer_parameters(heaviest),
+                                  heavy * plan_expert_parameters(heaviest)};
+    if (others > 0.0) {
+        double share = (layers - heavy) / others;
+
+        of.dense += share * (all.dense - (double)heaviest->count * plan_layer_parameters(heaviest));
+        of.experts +=
+            share * (all.experts - (double)heaviest->count * plan_expert_parameters(heaviest));
+    }
+    return of;
+}
+
 /* The first stage, which has the embedding, the second, and the last, which has the logits and the
  * layers that predict further tokens; the last alone where there is but one. Tied embeddings on one
- * stage are one matrix; on two stages each has its own copy. Layers are mean ones: where kinds
- * differ, that a stage has its share of each is taken. */
+ * stage are one matrix; on two stages each has its own copy. Layers of the
+ * ends are mean ones: where kinds differ, that a stage has its share of each is taken. */
 static int plan_hold(const struct plan_context *context, struct plan_held stages[STAGE_KINDS])
 {
     const struct architecture *model = context->setting->model;
@@ -91,10 +119,14 @@ static int plan_hold(const struct plan_context *context, struct plan_held stages
     if (layout->pipeline > 1)
         stages[count++] = (struct plan_held){.layers = cut.first, .parameters = {embedding, 0.0}};
     if (layout->pipeline > 2)
-        stages[count++] = (struct plan_held){.layers = cut.middle, .before = 1.0};
+        stages[count++] = (struct plan_held){
+            .layers = cut.middle,
+            .before = 1.0,
+            .parameters = plan_middle_parameters(context, cut.middle, all),
+        };
     for (int i = 0; i < count; i++) {
         struct plan_parameters *of = &stages[i].parameters;
-        double share = stages[i].layers / (double)model->layers;
+        double share = i == STAGE_KINDS - 1 ? 0.0 : stages[i].layers / (double)model->layers;
 
         of->dense = (of->dense + share * all.dense) / (double)layout->tensor;
         of->experts = (of->experts + share * all.experts) / (double)layout->expert;
