@@ -83,9 +83,9 @@ static void the_fullest_stage_is_told(void **state)
 /* On one device, each parameter has two bytes: of any kind of model. */
 static void all_parameters_are_held(void **state)
 {
-    static const char *const models[] = {"llama-3-8b",   "gpt2",        "bert-base",  "vit-base",
-                                         "t5-small",     "gemma-2b",    "mamba-130m", "deepseek-v3",
-                                         "mixtral-8x7b", "gpt-neox-20b"};
+    static const char *const models[] = {"llama-3-8b",  "gpt2",         "bert-base",   "vit-base",
+                                         "t5-small",    "bart-base",    "gemma-2b",    "mamba-130m",
+                                         "deepseek-v3", "mixtral-8x7b", "gpt-neox-20b"};
 
     (void)state;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {

@@ -44,6 +44,8 @@ static const struct {
     {"kimi-k2", 1026408209408},
     {"t5-small", 60506624},
     {"flan-t5-base", 222903552},
+    {"bart-base", 139420416},
+    {"mbart-large-cc25", 610851840},
     {"llama-4-scout-text", 107769861120},
     {"llama-4-maverick", 400711848960},
     {"qwen3-next-80b-a3b", 79674391296},
