@@ -10,11 +10,12 @@
  * others are below 0, which is behind all. NULL: there is none. */
 static struct paged_map_page *paged_map_page(struct paged_map *map, uint64_t number)
 {
-    struct paged_map_page *page = map->page + map->last;
+    struct paged_map_page *page;
     uint32_t found = map->last + 1;
 
     if (map->count == 0 || number > map->greatest)
         return NULL;
+    page = map->page + map->last;
     if (page->number == number)
         return page;
     if (found == map->count || page[1].number != number) {
