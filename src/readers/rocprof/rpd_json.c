@@ -176,6 +176,7 @@ static int rpd_json_call_order(const void *a, const void *b)
     return ORDER_OF(left->end_ns, right->end_ns);
 }
 
+/* Of ops an arrow tells these three alone. */
 static int rpd_json_op_order(const struct rpd_json_op *left, const struct rpd_json_op *right)
 {
     if (left->device != right->device)
@@ -185,6 +186,8 @@ static int rpd_json_op_order(const struct rpd_json_op *left, const struct rpd_js
     return ORDER_OF(left->start_ns, right->start_ns);
 }
 
+/* Ops that begin at once stay in the order of the file, which tells which of them an arrow means.
+ */
 static int rpd_json_place_order(const void *a, const void *b, void *argument)
 {
     const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
@@ -203,6 +206,7 @@ static void rpd_json_index(struct rpd_json *json)
     if (json->is_indexed)
         return;
     json->is_indexed = true;
+    /* to sort what is sorted would take a copy of all calls */
     for (uint32_t i = 1; i < json->call_count && are_ordered; i++)
         are_ordered = rpd_json_call_order(&json->calls[i - 1], &json->calls[i]) <= 0;
     if (!are_ordered)
@@ -261,6 +265,8 @@ static struct rpd_json_op *rpd_json_op_at(const struct rpd_json *json,
     return op;
 }
 
+/* An arrow is two events, one behind the other: where its call ends, and where its op begins. The
+ * second alone leads nowhere, as in a text that lost the first. */
 static void rpd_json_read_arrow(struct rpd_json *json, const struct rpd_json_event *event)
 {
     const struct rpd_json_event *arrow = &json->arrow;
