@@ -127,6 +127,8 @@ static void read_bart(struct architecture *architecture, struct config_keys *con
                             decoder);
 }
 
+/* Of one family, as all of them are counted by the rule that a token is one of each half; what
+ * their files call the same sizes differs. */
 static void read_encoder_decoder(struct architecture *architecture, struct config_keys *config)
 {
     (strcmp(architecture->model_type, "t5") == 0 ? read_t5 : read_bart)(architecture, config);

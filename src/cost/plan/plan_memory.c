@@ -134,6 +134,8 @@ static int plan_hold(const struct plan_context *context, struct plan_held stages
     return count;
 }
 
+/* What is done once a step, gradients and the optimizer, waits for the stage that has the most
+ * parameters, which need not be the one that has the least memory left. */
 struct plan_parameters plan_local_parameters(const struct plan_context *context)
 {
     struct plan_held stages[STAGE_KINDS];

@@ -24,6 +24,8 @@ static const struct plan_interval of_dense = {0.88, 1.13};
 static const struct plan_interval of_experts = {0.94, 1.32};
 static const struct plan_interval of_calibrated = {0.90, 1.10};
 
+/* A model with experts errs otherwise than a dense one: how its tokens are routed, exchanged and
+ * put in order changes from release to release of a framework, mostly for the worse of a plan. */
 static struct plan_interval plan_interval(const struct plan_setting *setting)
 {
     if (setting->calibration > 0.0)

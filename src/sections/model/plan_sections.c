@@ -408,6 +408,8 @@ struct section *describe_plan_bill(struct results *results, const struct device_
                          "evaluation.");
     double steps = ceil(bill->tokens / outcome->tokens);
     double hours = steps * outcome->step / 3600.0;
+    /* A board's limit is what it draws at most, and without what is around it: a training draws
+     * about as much, since it keeps the board busy. */
     double watts = bill->watts > 0.0 ? bill->watts : device_board_watts(device);
     double ettr;
 
