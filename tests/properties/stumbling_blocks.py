@@ -363,6 +363,18 @@ def perfetto_of_rocprofv3_has_places_in_names(case: Case) -> None:
         same(found, {(name, 1, 64) for name in names})
 
 
+def perfetto_of_our_own_is_no_recorders(case: Case) -> None:
+    """What `export perfetto` wrote is of any recorder."""
+    made = Packets()
+    made.thread(1)
+    made.slice((1000, 3000), 1, "gemm", "kernel")
+    path = made.write(case.folder / "a.pftrace")
+    same("recorder torch.profiler (Perfetto" in case.printed(path), True)
+    written = case.export(path, case.folder / "b.pftrace")
+    same("recorder flopledger export perfetto" in case.printed(written), True)
+    same(case.kernels(written), {"gemm": (1, 2000)})
+
+
 def perfetto_flows_may_end_at_the_work(case: Case) -> None:
     """A call has the flow, and its kernel ends it; in today's field or the older one."""
     for field in ("terminating_flow_ids", "terminating_flow_ids_old"):
@@ -598,6 +610,7 @@ Perfetto: clock and track from the defaults of packets: perfetto_track_and_clock
 Perfetto: numbers of names given anew: perfetto_cleared_names_are_given_anew perfetto_older_writers_clear_by_a_field_of_its_own
 Perfetto: a packet that needs what was lost: perfetto_what_needs_lost_names_is_dropped
 Perfetto, rocprofv3: devices and streams are told by names of tracks: perfetto_of_rocprofv3_has_places_in_names
+Perfetto: written by export perfetto: perfetto_of_our_own_is_no_recorders
 Perfetto: Proton's scopes, and flows that end: perfetto_of_proton_has_scopes perfetto_flows_may_end_at_the_work
 Perfetto: numbers of names that no packet tells: perfetto_numbers_of_names_that_nothing_tells
 Perfetto: clocks that count up from one another: perfetto_incremental_clocks_chain

@@ -581,7 +581,9 @@ static bool perfetto_has_content(const struct perfetto_reading *reading, struct 
 }
 
 /* No packet says who wrote it: the words of the events do, the last of these that is there. Those
- * of rocprofv3 are no more seen here, as they have become torch.profiler's. */
+ * of rocprofv3 are no more seen here, as they have become torch.profiler's. What we exported has
+ * the words of torch.profiler, whoever recorded it: only our own header there tells that it is
+ * ours. */
 static void perfetto_tell_recorder(struct perfetto_reading *reading)
 {
     static const char *const words[][2] = {{"kernel", "torch.profiler"},
@@ -599,7 +601,9 @@ static void perfetto_tell_recorder(struct perfetto_reading *reading)
     if (reading->state.is_of_rocprof)
         writer = "rocprofv3";
     (void)snprintf(builder->read.recorder, sizeof builder->read.recorder,
-                   "%s (Perfetto's packets), version not told", writer);
+                   reading->state.is_of_export ? "flopledger export perfetto"
+                                               : "%s (Perfetto's packets), version not told",
+                   writer);
 }
 
 /* Slices are joined as their ends come, where it turns out that all tracks go forward in time, and

@@ -456,6 +456,7 @@ static void read_own_header(struct perfetto_reading *reading, const struct torch
     struct json_walk walk = json_walk_begin(&text->args, '{');
     struct json_slice key, value;
 
+    reading->state.is_of_export = true;
     while (json_walk_next(&walk, &key, &value))
         if (torch_header_knows(&key))
             torch_header_member(&reading->store, &key, &value);
@@ -485,7 +486,9 @@ static void read_instant(struct perfetto_reading *reading, const struct perfetto
         torch_store_event(&reading->store, &text);
 }
 
-/* A copy of rocprofv3, "MEMORY_COPY_HOST_TO_DEVICE", in the words of torch.profiler. */
+/* A copy of rocprofv3, "MEMORY_COPY_HOST_TO_DEVICE", in the words of torch.profiler, so that copies
+ * of one kind are one row whichever of its formats was written. Where it comes from is told by an
+ * argument, as its track is that of where it goes to. */
 static void use_copy(struct perfetto_event *event, const struct perfetto_reading *reading,
                      const struct perfetto_sequence *sequence)
 {

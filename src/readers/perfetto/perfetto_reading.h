@@ -136,6 +136,7 @@ struct perfetto_state {
     int64_t realtime_offset;  /* REALTIME less the trace's clock */
     bool has_realtime;
     bool is_of_rocprof; /* some category is in its words */
+    bool is_of_export;  /* `flopledger export perfetto` wrote it, of whatever there was */
     uint64_t meaning;   /* of numbers in packets: counts when what one stands for changes */
     struct perfetto_layouts *layouts; /* of packets; NULL: none was learned */
 };
