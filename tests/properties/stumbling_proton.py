@@ -179,3 +179,6 @@ def proton_timelines_have_scopes(case: Case) -> None:
     found = case.rows(path, "step_ledger", "steps")
     same([(row["step"], row["duration"]) for row in found], [(i, 90_000) for i in range(3)])
     same(case.kernels(path), {"matmul_kernel": (3, 141_000)})
+    events = [event for event in events if event["cat"] == "scope"]
+    path.write_text(json.dumps({"traceEvents": events}))
+    same("recorder a program that writes" in case.printed(path), True)  # anybody's

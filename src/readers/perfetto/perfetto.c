@@ -580,26 +580,32 @@ static bool perfetto_has_content(const struct perfetto_reading *reading, struct 
                      held);
 }
 
-/* No packet says who wrote it: the words of the events do, the last of these that is there. Those
- * of rocprofv3 are no more seen here, as they have become torch.profiler's. What we exported has
- * the words of torch.profiler, whoever recorded it: only our own header there tells that it is
- * ours. */
+static bool perfetto_has_category(const struct trace_builder *builder, const char *name)
+{
+    for (uint32_t i = 0; i < builder->read.category_count; i++)
+        if (strcmp(name,
+                   string_pool_text(&builder->strings, builder->read.categories[i].category)) == 0)
+            return true;
+    return false;
+}
+
+/* No packet says who wrote it: the words of the events do. Those of rocprofv3 are no more seen
+ * here, as they have become torch.profiler's. What we exported has the words of torch.profiler,
+ * whoever recorded it: only our own header there tells that it is ours. Scopes alone are anybody's.
+ */
 static void perfetto_tell_recorder(struct perfetto_reading *reading)
 {
-    static const char *const words[][2] = {{"kernel", "torch.profiler"},
-                                           {"scope", "Proton of Triton"},
-                                           {"metric", "Proton of Triton"},
-                                           {"cpu_op", "torch.profiler"}};
     struct trace_builder *builder = &reading->builder;
+    bool has_scopes =
+        perfetto_has_category(builder, "scope") || perfetto_has_category(builder, "metric");
     const char *writer = "a program with Perfetto's SDK";
 
-    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
-        for (uint32_t i = 0; i < builder->read.category_count; i++)
-            if (strcmp(words[w][0], string_pool_text(&builder->strings,
-                                                     builder->read.categories[i].category)) == 0)
-                writer = words[w][1];
     if (reading->state.is_of_rocprof)
         writer = "rocprofv3";
+    else if (perfetto_has_category(builder, "cpu_op"))
+        writer = "torch.profiler";
+    else if (perfetto_has_category(builder, "kernel"))
+        writer = has_scopes ? "Proton of Triton" : "torch.profiler";
     (void)snprintf(builder->read.recorder, sizeof builder->read.recorder,
                    reading->state.is_of_export ? "flopledger export perfetto"
                                                : "%s (Perfetto's packets), version not told",

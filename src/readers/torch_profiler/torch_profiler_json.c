@@ -257,21 +257,24 @@ static bool check_content(struct parse *parse, struct error *error)
 
 #define PROTON_TIMELINE "Proton of Triton (data=\"trace\")"
 
-/* Of the categories that stand here, Proton has these alone. */
+/* Of the categories that stand here, Proton has these alone. Scopes without a kernel are
+ * anybody's. */
 static bool has_categories_of_proton(const struct trace *trace)
 {
-    bool has_scopes = false;
+    bool has_scopes = false, has_kernels = false;
 
     for (uint32_t i = 0; i < trace->read.category_count; i++) {
         const char *category = trace_text(trace, trace->read.categories[i].category);
         bool is_scope = strcmp(category, "scope") == 0 || strcmp(category, "metric") == 0;
+        bool is_kernel = strcmp(category, "kernel") == 0;
 
         has_scopes |= is_scope;
-        if (!is_scope && strcmp(category, "kernel") != 0 &&
+        has_kernels |= is_kernel;
+        if (!is_scope && !is_kernel &&
             torch_profiler_category_kind(category, strlen(category)) != EVENT_HOST_OTHER)
             return false;
     }
-    return has_scopes;
+    return has_scopes && has_kernels;
 }
 
 /* Who wrote it: a trace has a category that only one of them writes, or none. Any program may
@@ -287,7 +290,8 @@ static void tell_recorder(struct trace *trace)
         const char *category = trace_text(trace, read->categories[i].category);
         size_t length = strlen(category);
 
-        if (torch_profiler_category_kind(category, length) != EVENT_HOST_OTHER)
+        if (torch_profiler_category_kind(category, length) != EVENT_HOST_OTHER &&
+            strcmp(category, "scope") != 0 && strcmp(category, "metric") != 0)
             writer = "torch.profiler (Kineto)";
     }
     for (uint32_t i = 0; i < read->category_count; i++) {
