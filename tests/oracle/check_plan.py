@@ -47,8 +47,8 @@ VTRAIN = SHARED / "reference" / "vtrain"
 LIMITS = {
     "vTrain, single node": (0.078, 0.056),
     "vTrain, multi node": (0.062, 0.026),
-    "published runs together": (0.078, 0.057),
-    "of those, no constant was chosen on": (0.093, 0.070),
+    "published runs together": (0.083, 0.058),
+    "of those, no constant was chosen on": (0.104, 0.089),
 }
 
 # Start of a device's name in the table -> how flopledger calls it.
@@ -601,12 +601,11 @@ def main() -> None:
     refused = [run for run in runs if run.problem]
     full = [run for run in done if run.fits == "no"]
     sources: dict[str, list[Run]] = defaultdict(list)
-    of_tpus: dict[str, list[Run]] = defaultdict(list)
     for run in done:
-        (of_tpus if "TPU" in run.source else sources)[run.source].append(run)
+        sources[run.source].append(run)
     tables = {source: by_configuration(those) for source, those in sorted(sources.items())}
     tables[TOGETHER] = by_configuration(
-        [run for run in done if not run.source.startswith("vTrain") and "TPU" not in run.source]
+        [run for run in done if not run.source.startswith("vTrain")]
     )
     tables[UNSEEN] = [
         run
@@ -621,7 +620,7 @@ def main() -> None:
         outcome.check(mean(errors) <= most, f"{source}: mean error {mean(errors):.3f}")
         outcome.check(median(errors) <= middle, f"{source}: median error {median(errors):.3f}")
     outcome.check(
-        ninety([abs(run.error) for run in tables[TOGETHER]]) <= 0.167, "published runs: p90"
+        ninety([abs(run.error) for run in tables[TOGETHER]]) <= 0.176, "published runs: p90"
     )
     outcome.check(
         middle_of(calibrated_by_source(tables, calibrated)) <= 0.05, "calibrated by any other run"
@@ -637,12 +636,6 @@ def main() -> None:
     ]
     sentences = [f"{model} on {', '.join(errors)} %" for model, errors in decode.items()]
     sentences.append(f"The plan is {exchange[0]} and {exchange[1]} % off")
-    for source, those in of_tpus.items():
-        errors = sorted(run.error for run in those)
-        sentences.append(
-            f"{source.split(', ')[1]}, {len(errors)} runs: {100 * errors[0]:+.0f} to {100 * errors[-1]:+.0f} %, "
-            f"median {100 * median(errors):+.0f} %"
-        )
     for sentence in sentences:
         document = " ".join(DOCUMENT.read_text(encoding="utf-8").split())
         outcome.check(sentence in document, f"{DOCUMENT.name} lacks: {sentence}")
