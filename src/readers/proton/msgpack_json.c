@@ -72,14 +72,14 @@ static size_t read_first_byte(struct msgpack_token *token, unsigned char first)
  * four or eight bytes, which Proton chooses between by nothing but the type in its program. */
 static void read_msgpack_number(struct msgpack_token *token, const char *at, size_t bytes)
 {
-    unsigned unused = 64 - 8 * (unsigned)bytes;
+    uint64_t sign = bytes > 0 ? UINT64_C(1) << (8 * (unsigned)bytes - 1) : 0;
     uint64_t number = big_endian(at, bytes);
     uint32_t half = (uint32_t)number;
     float single;
 
     token->number = number;
     if (token->kind == MSGPACK_INTEGER) { /* its sign goes on */
-        token->number = (uint64_t)((int64_t)(number << unused) >> unused);
+        token->number = (number ^ sign) - sign;
     } else if (token->kind == MSGPACK_REAL && bytes == sizeof half) {
         memcpy(&single, &half, sizeof single);
         token->real = (double)single;
