@@ -62,9 +62,11 @@ def has_experts(run: Run) -> bool:
 
 def held_by_intervals(tables: dict[str, list[Run]], together: str) -> dict[str, float]:
     """Share of the runs that took what their plan's interval says: of each kind that may err in its own way."""
+    published = [run for run in tables[together] if "TPU" not in run.source]
     kinds = {
-        "published, dense": [run for run in tables[together] if not has_experts(run)],
-        "published, experts": [run for run in tables[together] if has_experts(run)],
+        "published, dense": [run for run in published if not has_experts(run)],
+        "published, experts": [run for run in published if has_experts(run)],
+        "TPU": [run for run in tables[together] if "TPU" in run.source],
         "vTrain, single node": tables["vTrain, single node"],
         "vTrain, multi node": tables["vTrain, multi node"],
     }

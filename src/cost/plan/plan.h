@@ -117,10 +117,11 @@ struct plan_outcome {
     double step;           /* their sum */
     double low;            /* eight of ten compared runs lie between these; see plan_step.c */
     double high;
-    double useful_flops;   /* of a step, all devices: behind the mask, no recomputation */
-    double hardware_flops; /* the same with recomputation */
-    double peak;           /* FLOP/s of a device */
-    double tokens;         /* of a step, all devices */
+    const char *interval_of; /* which runs, a text that lasts */
+    double useful_flops;     /* of a step, all devices: behind the mask, no recomputation */
+    double hardware_flops;   /* the same with recomputation */
+    double peak;             /* FLOP/s of a device */
+    double tokens;           /* of a step, all devices */
     double devices;
     double optimizer_bytes; /* that the optimizer reads and writes, of a device */
     double step_end;        /* of the optimizer's account, what a step does besides its kernels */

@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 /* Of the backward, the share behind which gradients can hide: the first layers' come last; and of
  * the forward, that behind which weights can be gathered: it begins with the first layers. */
@@ -14,26 +15,47 @@ static const double OPTIMIZER_BYTES = 42.0;
 /* Its launches, and what a step does besides: loss scale, norms, the log's synchronization. */
 static const double STEP_SECONDS = 8e-3;
 /* What eight of ten of the compared runs took lies between these, as a share of the plan, of
- * published runs as of vTrain's (docs/plan.md); of models with experts; and of any where the
- * nearest run of their source calibrates them. */
+ * published runs as of vTrain's (docs/plan.md); of models with experts; of TPUs; and of any where
+ * the nearest run of their source calibrates them. Of devices that no run was compared on it is
+ * that of the others, and said to be. */
 struct plan_interval {
     double low;
     double high;
+    const char *runs;
 };
-static const struct plan_interval of_dense = {0.88, 1.13};
-static const struct plan_interval of_experts = {0.94, 1.32};
-static const struct plan_interval of_calibrated = {0.90, 1.10};
+static const char of_compared[] = "eight of ten compared runs lie between";
+static const struct plan_interval of_dense = {0.88, 1.13, of_compared};
+static const struct plan_interval of_experts = {0.94, 1.32, of_compared};
+static const struct plan_interval of_tpus = {0.75, 1.25,
+                                             "eight of ten compared runs of TPUs lie between"};
+static const struct plan_interval of_calibrated = {0.90, 1.10, of_compared};
+
+static bool plan_compared_device(const struct device_peak *device)
+{
+    static const char *const compared[] = {"Ampere", "Hopper", "Blackwell"};
+
+    for (size_t i = 0; i < sizeof compared / sizeof *compared; i++)
+        if (strcmp(device->architecture, compared[i]) == 0)
+            return true;
+    return false;
+}
 
 /* A model with experts errs otherwise than a dense one: how its tokens are routed, exchanged and
  * put in order changes from release to release of a framework, mostly for the worse of a plan. */
 static struct plan_interval plan_interval(const struct plan_setting *setting)
 {
+    struct plan_interval interval = of_dense;
+
     if (setting->calibration > 0.0)
         return of_calibrated;
+    if (strcmp(setting->device->architecture, "TPU") == 0)
+        return of_tpus;
     for (int i = 0; i < setting->model->kind_count; i++)
         if (setting->model->kinds[i].experts > 0)
-            return of_experts;
-    return of_dense;
+            interval = of_experts;
+    if (!plan_compared_device(setting->device))
+        interval.runs = "eight of ten compared runs lie between, none on such a device";
+    return interval;
 }
 
 const char *plan_account_key(enum plan_account account)
@@ -311,6 +333,7 @@ struct plan_outcome plan_step(const struct plan_setting *setting, const struct p
     double share = plan_recomputed_share(setting, layout);
     struct architecture_cost cost = architecture_cost(setting->model, setting->sequence);
     double predicted = setting->predicts_further ? cost.prediction.forward_flops : 0.0;
+    const struct plan_interval interval = plan_interval(setting);
     struct plan_outcome outcome = {.peak = context.peak};
 
     plan_pass_add(&all_layers, &layers.backward, 1.0);
@@ -332,8 +355,9 @@ struct plan_outcome plan_step(const struct plan_setting *setting, const struct p
     outcome.again_streamed =
         fmin(step.again_streamed, step.accounts[PLAN_RECOMPUTE] - outcome.again_useful);
     outcome.step = plan_pass_seconds(&step);
-    outcome.low = outcome.step * plan_interval(setting).low;
-    outcome.high = outcome.step * plan_interval(setting).high;
+    outcome.low = outcome.step * interval.low;
+    outcome.high = outcome.step * interval.high;
+    outcome.interval_of = interval.runs;
     outcome.devices = (double)plan_devices(layout);
     outcome.tokens = (double)setting->batch * (double)setting->sequence;
     outcome.useful_flops = 3.0 * outcome.tokens * (cost.total.forward_flops + predicted);

@@ -166,7 +166,7 @@ struct section *describe_plan(struct results *results, const struct plan_setting
                        (struct number){.key = "step_time_low",
                                        .title = "at least",
                                        .value = plan_time(outcome->low),
-                                       .note = "eight of ten compared runs lie between"});
+                                       .note = outcome->interval_of});
     plan_add_number(results, section, "step_time_high", "at most", plan_time(outcome->high));
     plan_add_number(results, section, "mfu", "MFU, exact behind the mask",
                     value_fraction(outcome->useful_flops / all));
