@@ -649,6 +649,23 @@ void xplane_end_launches(struct xplane_reading *reading)
     reading->launching.is_there = false;
 }
 
+/* From the first begin to the last end: events need not stand in order. False where that is longer
+ * than a time can be. */
+static bool join_time(struct xplane_time *whole, const struct xplane_time *time)
+{
+    int64_t end_ns = whole->start_ns + whole->duration_ns;
+    struct xplane_time joined = {.start_ns = whole->start_ns};
+
+    if (time->start_ns < joined.start_ns)
+        joined.start_ns = time->start_ns;
+    if (time->start_ns + time->duration_ns > end_ns)
+        end_ns = time->start_ns + time->duration_ns;
+    if (__builtin_sub_overflow(end_ns, joined.start_ns, &joined.duration_ns))
+        return false;
+    *whole = joined;
+    return true;
+}
+
 /* What is not known is never joined: two times that an op runs would be one, with the FLOPs of one.
  * Launches for another device do not lengthen it, as nothing of them ran on this one. */
 void xplane_add_launch(struct xplane_reading *reading, const struct xplane_op *op)
@@ -657,11 +674,9 @@ void xplane_add_launch(struct xplane_reading *reading, const struct xplane_op *o
     bool is_known = !is_elsewhere(reading, op->stats) && op_runs_are_known(reading, op->stats);
     bool is_again = is_launched_again(reading, op->stats);
 
-    if (is_again && is_known && reading->launching.is_there) {
-        reading->launching.time.duration_ns =
-            op->time.start_ns + op->time.duration_ns - reading->launching.time.start_ns;
+    if (is_again && is_known && reading->launching.is_there &&
+        join_time(&reading->launching.time, &op->time))
         return;
-    }
     xplane_end_launches(reading);
     own.is_uncounted = is_again || is_elsewhere(reading, op->stats);
     if (is_known && !is_again) {
