@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum proto_form {
     PROTO_VARINT = 0,
@@ -218,6 +219,12 @@ static inline bool proto_text_begins(struct proto_bytes text, const char *start)
     size_t length = __builtin_strlen(start);
 
     return text.length >= length && __builtin_memcmp(text.at, start, length) == 0;
+}
+
+/* `part` stands in it somewhere. */
+static inline bool proto_text_has(struct proto_bytes text, const char *part)
+{
+    return text.length > 0 && memmem(text.at, text.length, part, __builtin_strlen(part)) != NULL;
 }
 
 /* The number in a field of any form but PROTO_LENGTH, as a signed one. */

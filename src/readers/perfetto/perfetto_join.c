@@ -139,13 +139,12 @@ static uint32_t launch_detail(struct perfetto_reading *reading, struct proto_byt
 
 static bool names_copy(struct proto_bytes name)
 {
-    return name.length && (memmem(name.at, name.length, "emcpy", 5) ||
-                           memmem(name.at, name.length, "emory copy", 10));
+    return proto_text_has(name, "emcpy") || proto_text_has(name, "emory copy");
 }
 
 static bool names_memset(struct proto_bytes name)
 {
-    return name.length && memmem(name.at, name.length, "emset", 5);
+    return proto_text_has(name, "emset");
 }
 
 /* A stage has a duration, so it needs no end. Copies are known by the word in a name, since

@@ -437,7 +437,7 @@ void perfetto_name_place(const struct perfetto_reading *reading, const struct pe
 {
     struct proto_bytes name =
         perfetto_known_text(&reading->state, reading->state.tracks[event->track].name);
-    bool is_to_host = name.length && memmem(name.at, name.length, "(CPU", 4);
+    bool is_to_host = proto_text_has(name, "(CPU");
 
     *device = is_to_host && event->source >= 0 ? event->source : number_in_brackets(name, 1);
     *stream = number_in_brackets(name, 2);

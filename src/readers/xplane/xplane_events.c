@@ -238,17 +238,12 @@ bool xplane_next_event(struct xplane_reading *reading, struct proto_walk *walk,
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
-bool xplane_has_part(struct proto_bytes text, const char *part)
-{
-    return text.length && memmem(text.at, text.length, part, strlen(part)) != NULL;
-}
-
 /* What a stream does: a kernel where nothing says otherwise. Copies and memsets say so by their
  * stats in newer versions, by their names in older ones. */
 enum event_kind xplane_kind_on_stream(const struct xplane_stats *stats, struct proto_bytes name)
 {
     if (xplane_has(stats, XSTAT_MEMCPY_DETAILS) || proto_text_begins(name, "Memcpy") ||
-        (proto_text_begins(name, "Copy") && xplane_has_part(name, "To")))
+        (proto_text_begins(name, "Copy") && proto_text_has(name, "To")))
         return EVENT_MEMCPY;
     if (xplane_has(stats, XSTAT_MEMSET_DETAILS) || proto_text_begins(name, "Memset") ||
         proto_text_begins(name, "FillBuffer"))

@@ -279,11 +279,6 @@ static void add_flops(struct hlo_op *op, int64_t flops)
         op->flops = -1;
 }
 
-static bool hlo_scope_has(struct proto_bytes scope, const char *word)
-{
-    return memmem(scope.at, scope.length, word, strlen(word)) != NULL;
-}
-
 /* JAX tells by the path of scopes: "transpose(jvp(Model))/..." of gradients, also of custom ones,
  * "rematted_computation" of what jax.checkpoint computes once more; TensorFlow by that of its tape.
  */
@@ -291,9 +286,9 @@ const char *hlo_scope_phase(struct proto_bytes scope)
 {
     if (!scope.length)
         return NULL;
-    if (hlo_scope_has(scope, "rematted_computation/"))
+    if (proto_text_has(scope, "rematted_computation/"))
         return "recompute";
-    if (hlo_scope_has(scope, "transpose(") || hlo_scope_has(scope, "/gradient_tape/") ||
+    if (proto_text_has(scope, "transpose(") || proto_text_has(scope, "/gradient_tape/") ||
         proto_text_begins(scope, "gradient_tape/"))
         return "backward";
     return "forward";

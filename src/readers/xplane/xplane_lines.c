@@ -179,7 +179,7 @@ static uint32_t copy_name(struct xplane_reading *reading, struct proto_bytes nam
     };
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (xplane_has_part(name, words[i][0]) || xplane_has_part(name, words[i][1]))
+        if (proto_text_has(name, words[i][0]) || proto_text_has(name, words[i][1]))
             return string_pool_add(&reading->builder.strings, words[i][2], strlen(words[i][2]));
     }
     return xplane_string(reading, name);

@@ -170,11 +170,6 @@ static uint32_t module_mark(struct xplane_reading *reading, const struct xplane_
 
 /* ---- phases --------------------------------------------------------------------------------- */
 
-static bool scope_has(struct proto_bytes scope, const char *word)
-{
-    return scope.length && memmem(scope.at, scope.length, word, strlen(word));
-}
-
 /* XLA itself computes some ops twice, and calls the second "dot.3.remat". */
 static bool is_computed_again(const struct xplane_op *op)
 {
@@ -182,7 +177,7 @@ static bool is_computed_again(const struct xplane_op *op)
 
     if (!name.length && op->metadata)
         name = op->metadata->display_name;
-    return scope_has(name, ".remat");
+    return proto_text_has(name, ".remat");
 }
 
 /* NULL: the compiler lost the path of scopes. */
@@ -446,7 +441,7 @@ static int64_t flops_of_stat(const struct xplane_op *op)
     struct proto_bytes category = xplane_text(op->stats, XSTAT_CATEGORY);
 
     if (op->is_uncounted || flops < 0 ||
-        (flops == 0 && proto_text_begins(category, "custom") && scope_has(category, "call")))
+        (flops == 0 && proto_text_begins(category, "custom") && proto_text_has(category, "call")))
         return -1;
     return flops;
 }

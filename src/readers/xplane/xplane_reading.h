@@ -234,7 +234,6 @@ bool xplane_next_event(struct xplane_reading *reading, struct proto_walk *walk,
 /* All events of a line, of which sums alone are asked for. */
 void xplane_sum_events(struct xplane_reading *reading, const struct xplane_line *line,
                        struct proto_walk *walk, uint32_t track, bool is_stream);
-bool xplane_has_part(struct proto_bytes text, const char *part);
 enum event_kind xplane_kind_on_stream(const struct xplane_stats *stats, struct proto_bytes name);
 bool xplane_may_be_call(struct proto_bytes name);
 /* Of the event itself and of its metadata. */
