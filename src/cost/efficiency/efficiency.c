@@ -353,7 +353,7 @@ bool efficiency_lacks_flops(const struct efficiency *efficiency)
 }
 
 /* One sentence per obstacle, which says what to record or give. */
-const char *obstacle_needs(enum cost_obstacle obstacle)
+const char *obstacle_needs(const struct efficiency *efficiency, enum cost_obstacle obstacle)
 {
     switch (obstacle) {
     case PRICE_KNOWN:
@@ -363,7 +363,7 @@ const char *obstacle_needs(enum cost_obstacle obstacle)
         return "needs the operators that launched the kernels: none are recorded around them (a "
                "CUDA graph: --capture tells them; or a trace of the device alone)";
     case PRICE_NO_SHAPES:
-        return "needs record_shapes=True";
+        return recorder_words_for(efficiency->trace)->needs_shapes;
     case PRICE_NO_FORMULA:
         return "needs a formula of the operators that launched the kernels";
     case PRICE_IN_BUFFER:
@@ -374,7 +374,9 @@ const char *obstacle_needs(enum cost_obstacle obstacle)
     case PRICE_NO_TYPE:
         return "needs the number format: --dtype";
     case PRICE_NO_PEAK:
-        return "needs the peak of the device: --peak TFLOPS or --device NAME";
+        return efficiency->peaks.device
+                   ? "needs the peak of the device: --peak TFLOPS; the table of devices has none"
+                   : "needs the peak of the device: --peak TFLOPS or --device NAME";
     }
     return NULL;
 }
@@ -419,8 +421,7 @@ const char *efficiency_needs(const struct efficiency *efficiency)
             most = (enum cost_obstacle)i;
     if (of_graphs && 2 * lacking_ns > efficiency->uncosted[most].kernel_ns)
         return of_graphs;
-    return most == PRICE_NO_SHAPES ? recorder_words_for(efficiency->trace)->needs_shapes
-                                   : obstacle_needs(most);
+    return obstacle_needs(efficiency, most);
 }
 
 /* By marks for calls and by windows for kernels, see the head of the file. */

@@ -91,7 +91,7 @@ bool efficiency_lacks_flops(const struct efficiency *efficiency);
  * priced, or there is no matrix work. */
 const char *efficiency_needs(const struct efficiency *efficiency);
 /* "needs record_shapes=True" */
-const char *obstacle_needs(enum cost_obstacle obstacle);
+const char *obstacle_needs(const struct efficiency *efficiency, enum cost_obstacle obstacle);
 
 /* Measures module costs over the steps of `ledger`, the windows in which ops count; over the whole
  * trace where it has none. `description` may be NULL. `costs` must be zeroed. */

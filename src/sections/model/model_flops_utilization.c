@@ -247,7 +247,7 @@ static void add_peak(const struct utilization *work)
     COLUMN("rate", "achieved", UNIT_FLOPS_PER_SECOND, 0, BAR_NONE, value_flops_per_second(rate)) \
     COLUMN("peak", "peak", UNIT_FLOPS_PER_SECOND, 0, BAR_NONE,                                   \
            peak > 0 ? value_flops_per_second(peak)                                               \
-                    : value_not_known(obstacle_needs(PRICE_NO_PEAK)))                            \
+                    : value_not_known(obstacle_needs(efficiency, PRICE_NO_PEAK)))                \
     COLUMN("of_peak", "of the peak", UNIT_FRACTION, 0, BAR,                                      \
            peak > 0 ? value_fraction(rate / peak) : value_none())
 

@@ -551,12 +551,14 @@ struct known_name {
     struct value known_from;
 };
 
-/* From certain to inferred: its own entry; the only entry, or entries that all say the same;
- * memory size, multiprocessors and compute capability, compared with known devices. The last
+/* From certain to inferred: its own entry; the only entry, or entries that all say the same; who
+ * asks; memory size, multiprocessors and compute capability, compared with known devices. The last
  * may fit several, and then all are named. */
-static struct known_name name_of_device(struct results *results, const struct trace *trace,
-                                        const struct device *device)
+static struct known_name name_of_device(struct results *results, const struct analysis_input *input,
+                                        const struct device *device, bool is_reported)
 {
+    const struct trace *trace = input->trace;
+    const struct peak_choice *peaks = &input->efficiency->peaks;
     struct device_match match;
     char names[256];
 
@@ -567,6 +569,9 @@ static struct known_name name_of_device(struct results *results, const struct tr
             : device->entry == DEVICE_ENTRY_SHARED
                 ? value_text("all devices that the trace lists are of this name")
                 : value_none()};
+    if (is_reported && peaks->is_name_by_user)
+        return (struct known_name){value_text(results_text(results, peaks->name)),
+                                   value_text("--device")};
     if (device->entry == DEVICE_ENTRY_NONE || !find_peak_of_device(trace, device, &match))
         return (struct known_name){unnamed_device(trace, device), value_none()};
     list_device_candidates(&match, names, sizeof names);
@@ -593,10 +598,11 @@ static struct known_name name_of_device(struct results *results, const struct tr
            METRIC_UNIT(DEVICE_IS_REPORTED), 2, BAR_NONE, value_text(is_reported ? "yes" : "no"))   \
     COLUMN("told_by", "name told by", UNIT_TEXT, 5, BAR_NONE, known.known_from)
 
-static void add_device_row(struct results *results, struct table *table, const struct trace *trace,
-                           const struct device *device, bool is_reported)
+static void add_device_row(struct results *results, struct table *table,
+                           const struct analysis_input *input, const struct device *device,
+                           bool is_reported)
 {
-    const struct known_name known = name_of_device(results, trace, device);
+    const struct known_name known = name_of_device(results, input, device, is_reported);
 
     FILL_ROW(table_add_row(results, table, 0), DEVICES_COLUMNS);
 }
@@ -618,7 +624,7 @@ static void add_devices(struct results *results, struct section *section,
         const struct device *device = &trace->devices[i];
 
         if (device->event_count > 0 || lists_all)
-            add_device_row(results, table, trace, device,
+            add_device_row(results, table, input, device,
                            !lists_all && device->number == input->ledger->device);
     }
 }
