@@ -93,7 +93,8 @@ def check_rates(setting: Setting, found: Findings, way: str, run: Recorded) -> N
 
 
 def check_advice(found: Findings, way: str, sections: Any) -> None:
-    findings = sections["advice"]["findings"]
+    """Other programs on the machine are no cause that was planted, and none that the way is to blame for."""
+    findings = [each for each in sections["advice"]["findings"] if each["id"] != "shared_machine"]
     first = findings[0]["id"] if findings else "none"
     if way in PLANTED:
         found.equal((PART, way), "first finding of the advice", first, PLANTED[way])

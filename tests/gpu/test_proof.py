@@ -228,7 +228,8 @@ class Advice(Quiet):
             ("launch_bound", ["first finding of the advice"]),
         ):
             self.found = Findings()
-            sections = {"advice": {"findings": [{"id": first, "what": first}]}}
+            ids = ["shared_machine", first]
+            sections = {"advice": {"findings": [{"id": each, "what": each} for each in ids]}}
             part_training.check_advice(self.found, "starved", sections)
             self.assertEqual(self.failed(), wrong)
         part_training.check_advice(self.found, "starved", {"advice": {"findings": []}})
