@@ -49,6 +49,22 @@ static double plan_exponentials(const struct plan_context *context, const struct
     return of_forward * (1.0 / rates->flash - 1.0) * fmax(MEASURED_COLUMNS / columns - 1.0, 0.0);
 }
 
+/* Of a fused kernel, in seconds at the peak. The fastest there is takes no longer than
+ * FlashAttention-2 does. */
+static double plan_fused_share(const struct plan_context *context, const struct layer_kind *kind,
+                               double of_forward, bool is_backward)
+{
+    const struct plan_rates *rates = context->rates;
+    double of_use = of_forward * (is_backward ? 2.0 : 1.0);
+    double backward = is_backward ? rates->backward : 1.0;
+    double share = of_use / (plan_fused_rate(context) * backward) +
+                   plan_exponentials(context, kind, of_forward);
+    bool is_fastest =
+        context->setting->attention == PLAN_FLASH || context->setting->attention == PLAN_FLASH_8;
+
+    return is_fastest ? fmin(share, of_use / (rates->flash_2 * backward)) : share;
+}
+
 /* Causal attention computes half of the pairs and, in blocks, those at the edge whole: a
  * fraction of BLOCK_EDGE / length more. Unfused attention computes all pairs, and streams the
  * scores several times. */
@@ -62,7 +78,6 @@ void plan_add_scores(const struct plan_context *context, const struct layer_kind
     double of_forward =
         2.0 * context->tokens * heads * keys * (double)(kind->key_size + kind->value_size);
     double of_use = of_forward * (is_backward ? 2.0 : 1.0);
-    double rate = plan_fused_rate(context) * (is_backward ? context->rates->backward : 1.0);
 
     if (kind->heads == 0)
         return;
@@ -83,15 +98,17 @@ void plan_add_scores(const struct plan_context *context, const struct layer_kind
                              (UNALIGNED_SHARE * context->setting->device->peaks[PEAK_FP32]);
             unfused.kernels = is_backward ? 4.0 : 2.0;
         }
-        /* Softmax reads and writes 2 bytes a score, dropout as many and a mask. */
+        /* Softmax reads and writes a score, dropout likewise, and a mask of a byte. */
         plan_add_stream(context, &unfused,
-                        heads * samples * length * length * (is_backward ? 11.0 : 9.0), 2.0);
+                        heads * samples * length * length *
+                            ((is_backward ? 5.0 : 4.0) * context->element + 1.0),
+                        2.0);
         plan_add_attention(context, pass, of_use, unfused.device);
         pass->kernels += unfused.kernels;
         return;
     }
     plan_add_attention(context, pass, of_use,
-                       (of_use / rate + plan_exponentials(context, kind, of_forward)) *
+                       plan_fused_share(context, kind, of_forward, is_backward) *
                            (1.0 + 0.5 * BLOCK_EDGE / keys) / context->peak_16);
 }
 
@@ -119,7 +136,7 @@ void plan_add_scan(const struct plan_context *context, const struct layer_kind *
 /* Megatron-Core, rope_utils.py: where YaRN scales cosine and sine (GPT-OSS), no fused kernel turns
  * queries and keys. A column then streams 24 bytes forward (two products, the halves exchanged and
  * one negated, their sum, and the columns that are not turned put behind) and 28 backward, where
- * one kernel would stream 4 and 6. */
+ * one kernel would stream 4 and 6; in 32 bits twice as many. */
 void plan_add_rotation(const struct plan_context *context, const struct layer_kind *kind,
                        struct plan_pass *pass, bool is_backward)
 {
@@ -127,6 +144,7 @@ void plan_add_rotation(const struct plan_context *context, const struct layer_ki
                      (double)context->layout->tensor;
 
     if (context->setting->rotates_apart && kind->heads > 0)
-        plan_add_stream(context, pass, context->tokens * columns * (is_backward ? 22.0 : 20.0),
+        plan_add_stream(context, pass,
+                        context->tokens * columns * context->element * (is_backward ? 11.0 : 10.0),
                         is_backward ? 12.0 : 10.0);
 }

@@ -67,9 +67,6 @@ double plan_result_columns(const struct layer_kind *kind)
     return (double)(kind->heads * kind->value_size);
 }
 
-/* Without kernels fused for it a norm or an activation is several, of 32 bits each. */
-static const double EAGER_BYTES = 2.5;
-
 enum { PLAN_PRODUCTS_MAX = 8 };
 
 /* Products of a layer's forward on one device. */
@@ -196,7 +193,7 @@ static double plan_streamed_bytes(const struct plan_context *context, const stru
     /* A routed token is read and written before and behind its experts. */
     double permuted = 4.0 * routed * hidden / tensor;
 
-    return (setting->is_eager ? EAGER_BYTES : 1.0) * 2.0 * context->tokens *
+    return context->streamed * context->tokens *
            ((2.0 * 2.0 + 2.0 * 3.0) * hidden / split + (middle + order) / tensor + permuted);
 }
 
@@ -222,11 +219,12 @@ static struct plan_product plan_router(const struct plan_context *context,
                                  .batch = 1.0};
 }
 
-/* Two all-reduces a layer and pass (attention and feed-forward), of 16-bit states; with a
+/* Two all-reduces a layer and pass (attention and feed-forward), of states; with a
  * split sequence reduce-scatter and all-gather have the same volume together. */
 static void plan_add_tensor(const struct plan_context *context, struct plan_pass *pass)
 {
-    double bytes = 2.0 * context->tokens * (double)context->setting->model->hidden_size;
+    double bytes =
+        context->element * context->tokens * (double)context->setting->model->hidden_size;
     struct plan_group group = {context->layout->tensor, 1};
 
     plan_pass_charge(pass, PLAN_TENSOR,
@@ -242,7 +240,7 @@ static void plan_add_context(const struct plan_context *context, const struct la
     struct plan_group group = {context->layout->context, context->layout->tensor};
     double columns = (double)(kind->key_heads * (kind->key_size + kind->value_size)) /
                      (double)context->layout->tensor;
-    double bytes = 2.0 * context->tokens * columns * (double)context->layout->context;
+    double bytes = context->element * context->tokens * columns * (double)context->layout->context;
     double attention = pass->accounts[PLAN_ATTENTION];
     double seconds = factor * plan_collective_seconds(context, PLAN_ALL_GATHER, bytes, group);
 
@@ -264,8 +262,8 @@ static void plan_add_routing(const struct plan_context *context, const struct la
 {
     struct plan_group group = {context->layout->expert, 1};
     double copies = (double)kind->experts_per_token;
-    double bytes = 2.0 * context->tokens * copies * (double)context->setting->model->hidden_size /
-                   (double)context->layout->tensor;
+    double bytes = context->element * context->tokens * copies *
+                   (double)context->setting->model->hidden_size / (double)context->layout->tensor;
     double seconds;
 
     if (kind->experts == 0)
@@ -291,7 +289,8 @@ static void plan_add_between_experts(const struct plan_context *context,
 {
     const struct plan_setting *setting = context->setting;
     const struct plan_layout *layout = context->layout;
-    double routed = context->tokens * (double)kind->experts_per_token / (double)layout->tensor;
+    double routed = context->tokens * (double)kind->experts_per_token / (double)layout->tensor *
+                    (context->element / 2.0);
     double local = (double)kind->experts / (double)layout->expert;
     double hidden = (double)setting->model->hidden_size;
     double feed = plan_feed_size(setting->model, kind->expert_matrix);
@@ -415,9 +414,10 @@ static void plan_add_shards(const struct plan_context *context, const struct lay
         plan_keeps_whole(context->setting, layout))
         return;
     dense = plan_sharing(context, plan_replicas(layout),
-                         2.0 * plan_layer_parameters(kind) / (double)layout->tensor);
-    experts = plan_sharing(context, plan_expert_replicas(layout),
-                           2.0 * plan_expert_parameters(kind) / (double)layout->expert);
+                         context->element * plan_layer_parameters(kind) / (double)layout->tensor);
+    experts =
+        plan_sharing(context, plan_expert_replicas(layout),
+                     context->element * plan_expert_parameters(kind) / (double)layout->expert);
     forward = dense.gather + experts.gather;
     backward = 2.0 * forward + dense.across + experts.across;
     plan_pass_charge(&passes->forward, PLAN_SHARDS,
@@ -430,10 +430,8 @@ static void plan_add_shards(const struct plan_context *context, const struct lay
 /* What an activation streams in the forward between matrices of `columns` columns. */
 static double plan_activated_bytes(const struct plan_context *context, double columns)
 {
-    const struct plan_setting *setting = context->setting;
-
-    return (setting->is_eager ? EAGER_BYTES : 1.0) * 2.0 * context->tokens * columns *
-           (setting->model->is_gated ? 3.0 : 2.0) / (double)context->layout->tensor;
+    return context->streamed * context->tokens * columns *
+           (context->setting->model->is_gated ? 3.0 : 2.0) / (double)context->layout->tensor;
 }
 
 /* The products of `list` forward, and the activation between them. */
@@ -452,8 +450,8 @@ static void plan_add_moe(const struct plan_context *context, const struct layer_
 {
     const struct architecture *model = context->setting->model;
     double routed = (double)kind->experts_per_token;
-    double ordered = 8.0 * context->tokens * routed * (double)model->hidden_size /
-                     (double)context->layout->tensor;
+    double ordered = 4.0 * context->element * context->tokens * routed *
+                     (double)model->hidden_size / (double)context->layout->tensor;
     struct plan_products list = {.count = 0};
 
     plan_list_experts(context, kind, &list);
@@ -482,7 +480,9 @@ static void plan_add_moe_activation(const struct plan_context *context,
     plan_add_stream(context, pass, plan_activated_bytes(context, columns), 1.0);
     if (kind->expert_other > 0)
         plan_add_stream(context, pass,
-                        16.0 * context->tokens * columns / (double)context->layout->tensor, 4.0);
+                        8.0 * context->element * context->tokens * columns /
+                            (double)context->layout->tensor,
+                        4.0);
 }
 
 /* Megatron-Core, transformer_config.py: recompute_modules. Without tensor parallelism's own
@@ -500,11 +500,11 @@ static void plan_add_modules(const struct plan_context *context, const struct la
 
     if (modules & PLAN_CORE_ATTENTION)
         plan_add_scores(context, kind, pass, false);
-    /* Two norms, each of which reads and writes 2 bytes a column. */
+    /* Two norms, each of which reads and writes a column. */
     if (modules & PLAN_NORMS)
         plan_add_stream(context, pass,
-                        (setting->is_eager ? EAGER_BYTES : 1.0) * 8.0 * context->tokens *
-                            (double)model->hidden_size / (setting->splits_sequence ? tensor : 1.0),
+                        4.0 * context->streamed * context->tokens * (double)model->hidden_size /
+                            (setting->splits_sequence ? tensor : 1.0),
                         2.0);
     /* One product with the FLOPs of all projections up; the rotation reads and writes their
      * columns. */
@@ -516,8 +516,9 @@ static void plan_add_modules(const struct plan_context *context, const struct la
                                   .k = (double)kind->latent_rank,
                                   .batch = 1.0,
                                   .is_low = true});
-        plan_add_stream(context, pass, 4.0 * context->tokens * plan_query_columns(kind) / tensor,
-                        2.0);
+        plan_add_stream(
+            context, pass,
+            2.0 * context->element * context->tokens * plan_query_columns(kind) / tensor, 2.0);
     }
     plan_list_dense(context, &dense, modules & PLAN_DENSE_FEED ? kind->feed_matrix : 0);
     plan_add_feed(context, pass, dense, plan_feed_size(model, kind->feed_matrix));
@@ -647,8 +648,10 @@ static void plan_add_predictions(const struct plan_context *context, struct plan
 
     plan_add_product(context, &layer.forward, joined);
     plan_add_backward(context, &layer.backward, joined);
-    plan_add_stream(context, &layer.forward, 12.0 * context->tokens * hidden, 3.0);
-    plan_add_stream(context, &layer.backward, 18.0 * context->tokens * hidden, 3.0);
+    plan_add_stream(context, &layer.forward, 6.0 * context->element * context->tokens * hidden,
+                    3.0);
+    plan_add_stream(context, &layer.backward, 9.0 * context->element * context->tokens * hidden,
+                    3.0);
     plan_pass_add(&ends->forward, &layer.forward, count);
     plan_pass_add(&ends->backward, &layer.backward, count);
     plan_add_logits(context, ends, count);
@@ -684,8 +687,9 @@ struct plan_passes plan_ends(const struct plan_context *context)
     double hidden = (double)context->setting->model->hidden_size;
     struct plan_passes ends = {.forward.device = 0.0};
 
-    plan_add_stream(context, &ends.forward, 8.0 * context->tokens * hidden, 4.0);
-    plan_add_stream(context, &ends.backward, 12.0 * context->tokens * hidden, 4.0);
+    plan_add_stream(context, &ends.forward, 4.0 * context->element * context->tokens * hidden, 4.0);
+    plan_add_stream(context, &ends.backward, 6.0 * context->element * context->tokens * hidden,
+                    4.0);
     plan_add_patches_and_head(context, &ends);
     plan_add_logits(context, &ends, 1.0);
     if (context->setting->predicts_further)

@@ -165,7 +165,7 @@ static double plan_kept_middle(const struct plan_context *context, const struct 
            routed * plan_feed_size(model, kind->expert_matrix) * of_experts;
 }
 
-/* Inputs of products and norms, in 16 bits; what a mask or a statistic adds is little. Korthikanti
+/* Inputs of products and norms; what a mask or a statistic adds is little. Korthikanti
  * et al. (2022) give the same 34 bytes a token and hidden column, with dropout's masks. */
 static double plan_layer_activations(const struct plan_context *context,
                                      const struct layer_kind *kind)
@@ -179,17 +179,19 @@ static double plan_layer_activations(const struct plan_context *context,
                      : setting->recomputed ? setting->recomputed
                                            : PLAN_CORE_ATTENTION;
     double routed = again & PLAN_MOE ? 0.0 : (double)kind->experts_per_token;
-    double scores = setting->attention == PLAN_UNFUSED && !(again & PLAN_CORE_ATTENTION)
-                        ? 5.0 * (double)kind->heads * (double)setting->sequence
-                        : 0.0;
+    double scores =
+        setting->attention == PLAN_UNFUSED && !(again & PLAN_CORE_ATTENTION)
+            ? (2.0 * context->element + 1.0) * (double)kind->heads * (double)setting->sequence
+            : 0.0;
     bool is_made_again = (again & PLAN_LATENT_UP) != 0 && kind->latent_up > 0;
     double queries = is_made_again ? 0.0 : plan_query_columns(kind);
 
     if (context->layout->recompute == RECOMPUTE_FULL)
-        return 2.0 * context->tokens * hidden / split;
+        return context->element * context->tokens * hidden / split;
     return context->tokens *
-           (2.0 * ((again & PLAN_NORMS ? 3.0 : 5.0) + routed) * hidden / split +
-            (2.0 * (plan_kept_middle(context, kind, again) + queries + plan_result_columns(kind)) +
+           (context->element * ((again & PLAN_NORMS ? 3.0 : 5.0) + routed) * hidden / split +
+            (context->element *
+                 (plan_kept_middle(context, kind, again) + queries + plan_result_columns(kind)) +
              scores) /
                 tensor);
 }
@@ -200,7 +202,7 @@ static double plan_layer_activations(const struct plan_context *context,
 static double plan_working_gradients(const struct plan_context *context,
                                      const struct layer_kind *kind)
 {
-    return 2.0 * context->tokens *
+    return context->element * context->tokens *
            (2.0 * (double)context->setting->model->hidden_size +
             plan_kept_middle(context, kind, 0) / (double)context->layout->tensor);
 }
@@ -264,9 +266,15 @@ static double plan_largest_layer(const struct plan_context *context)
     return largest;
 }
 
+/* Bytes a parameter of Adam: two moments, and of weights in 16 bits a copy in 32. */
+static double plan_optimizer_bytes_kept(const struct plan_context *context)
+{
+    return context->element > 2.0 ? 2.0 * context->element : 12.0;
+}
+
 /* Mixed precision with Adam: 2 bytes weight, gradients of 2 or 4, 12 of optimizer (32-bit copy
- * and two moments), as Rajbhandari et al. 2020 count 16 + K. `least` is what the same run may
- * take with savings that frameworks offer. */
+ * and two moments), as Rajbhandari et al. 2020 count 16 + K; weights of 32 bits have no copy.
+ * `least` is what the same run may take with savings that frameworks offer. */
 static struct plan_memory plan_memory_of_stage(const struct plan_context *context,
                                                struct plan_held held,
                                                struct plan_kept_activations kept)
@@ -278,33 +286,33 @@ static struct plan_memory plan_memory_of_stage(const struct plan_context *contex
         held.parameters.dense / (double)plan_shards(context, plan_replicas(layout)).size +
         held.parameters.experts / (double)plan_shards(context, plan_expert_replicas(layout)).size;
     bool is_whole = plan_keeps_whole(setting, layout);
+    double states = layout->zero >= 1 ? shard : all;
     struct plan_memory memory = {
-        .weights = 2.0 * (layout->zero >= 3 && !is_whole ? shard : all),
+        .weights = context->element * (layout->zero >= 3 && !is_whole ? shard : all),
         .gradients =
             (double)setting->gradient_bytes * (layout->zero >= 2 && !is_whole ? shard : all),
-        .optimizer = 12.0 * (layout->zero >= 1 ? shard : all),
+        .optimizer = plan_optimizer_bytes_kept(context) * states,
         .activations = kept.working + kept.all * held.layers / (double)setting->model->layers *
                                           plan_held_micro_batches(context, held.before),
     };
-    double states = layout->zero >= 1 ? shard : all;
     /* The optimizer reads gradients of 16 bits from a copy in 32, when the activations are gone:
      * Megatron's logs of 2021 have 20 bytes a parameter of it, its README as many. FSDP's weights
      * are themselves in 32 bits. */
     double copy = setting->gradient_bytes < 4 && layout->zero < 3 ? 4.0 * states : 0.0;
 
-    /* One micro-batch's logits in 16 and in 32 bits. */
-    memory.other =
-        RUNTIME_BYTES + fmax(6.0 * context->tokens * held.logits, copy - memory.activations);
+    /* One micro-batch's logits as they are computed and in 32 bits. */
+    memory.other = RUNTIME_BYTES + fmax((context->element + 4.0) * context->tokens * held.logits,
+                                        copy - memory.activations);
 
     /* FSDP holds a layer's gathered weights, and those of the next. */
-    if (layout->zero >= 3 && !is_whole)
-        memory.other += 2.0 * 2.0 * plan_largest_layer(context);
+    if (layout->zero >= 3 && !is_whole && shard < all)
+        memory.other += 2.0 * context->element * plan_largest_layer(context);
     memory.total =
         memory.weights + memory.gradients + memory.optimizer + memory.activations + memory.other;
     /* Gradients in 16 bits, moments in 16 bits without a copy of the weights, the loss in pieces.
      */
     memory.least = memory.weights + memory.gradients * 2.0 / (double)setting->gradient_bytes +
-                   memory.optimizer * 4.0 / 12.0 + memory.activations * 0.6;
+                   4.0 * states + memory.activations * 0.6;
     return memory;
 }
 

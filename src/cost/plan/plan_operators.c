@@ -76,7 +76,7 @@ void plan_defaults(struct plan_setting *setting)
     if (setting->launch_seconds <= 0.0)
         setting->launch_seconds = 10e-6;
     if (setting->gradient_bytes == 0)
-        setting->gradient_bytes = 4;
+        setting->gradient_bytes = setting->precision == PEAK_FP64 ? 8 : 4;
     if (setting->accumulated_bytes == 0)
         setting->accumulated_bytes = 2 * setting->gradient_bytes + (setting->is_eager ? 2 : 0);
 }
@@ -132,6 +132,11 @@ static double plan_base_latency(const struct plan_setting *setting, const struct
                : rates->latency;
 }
 
+/* Bytes that norms, activations and the like take for one of 16 bits where no kernel is fused for
+ * them: each is several, of 32 bits. A model in 32 bits takes as many (7.3 ms in eager code of a
+ * GPT on an H100, in bf16 7.2: docs/plan-accuracy.md, Plan against run). */
+static const double EAGER_BYTES = 5.0;
+
 /* Measured rates replace the table's, per type. Narrow formats keep 16 bits for what is not in
  * them (attention, logits). */
 struct plan_context plan_context_of(const struct plan_setting *setting,
@@ -143,6 +148,7 @@ struct plan_context plan_context_of(const struct plan_setting *setting,
                      setting->precision == PEAK_INT8;
     double peak = device->peaks[setting->precision];
     double memory_rate = device->memory_bytes_per_second * rates->memory;
+    double element = is_narrow ? 2.0 : bytes_of_peak_type(setting->precision);
 
     if (setting->measured && setting->measured->memory_bytes_per_second > 0.0)
         memory_rate = setting->measured->memory_bytes_per_second;
@@ -159,6 +165,8 @@ struct plan_context plan_context_of(const struct plan_setting *setting,
         .link_rate = plan_link_rate(setting, rates),
         .latency = plan_base_latency(setting, rates),
         .tokens = (double)layout->micro * (double)setting->sequence / (double)layout->context,
+        .element = element,
+        .streamed = fmax(element, setting->is_eager ? EAGER_BYTES : 0.0),
     };
 }
 
@@ -269,10 +277,10 @@ double plan_product_seconds(const struct plan_context *context, struct plan_prod
 static double plan_product_bytes(const struct plan_context *context, struct plan_product product)
 {
     bool is_narrow = product.is_low && context->peak > context->peak_16;
-    double of_input = is_narrow ? 1.0 : 2.0;
+    double of_input = is_narrow ? 1.0 : context->element;
 
     return product.batch * (of_input * (product.m * product.k + product.k * product.n) +
-                            2.0 * product.m * product.n);
+                            context->element * product.m * product.n);
 }
 
 /* Roofline per product: the larger of computing and streaming, each account what it adds

@@ -40,6 +40,8 @@ struct plan_context {
     double link_rate; /* bytes a second of a device over its links; 0: it has none */
     double latency;   /* of a collective of no bytes of two devices of a node */
     double tokens;    /* of a micro-batch on one device */
+    double element;   /* bytes of an activation, and of a weight as it is multiplied */
+    double streamed;  /* bytes of an activation as norms and the like read and write it */
 };
 
 struct plan_context plan_context_of(const struct plan_setting *setting,
@@ -79,7 +81,7 @@ void plan_add_backward(const struct plan_context *context, struct plan_pass *pas
 /* Seconds of a product, and of those what tiles and waves cost; for tests. */
 double plan_product_seconds(const struct plan_context *context, struct plan_product product,
                             double *tile_seconds);
-/* An operator that streams bytes. */
+/* An operator that streams bytes. Those of activations are `element` or `streamed` each. */
 void plan_add_stream(const struct plan_context *context, struct plan_pass *pass, double bytes,
                      double kernels);
 /* Attention as one kernel: `flops` of use at `share` of the 16-bit peak, with at least `bytes`. */

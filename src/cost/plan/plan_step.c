@@ -146,8 +146,8 @@ static struct plan_exchanged plan_exchanged(const struct plan_context *context,
     if (parameters <= 0.0 || is_by_layer)
         return (struct plan_exchanged){0.0, 0.0};
     if (context->layout->zero > 0)
-        gathered = plan_collective_seconds(context, PLAN_ALL_GATHER, fmin(2.0 * parameters, bytes),
-                                           shards) +
+        gathered = plan_collective_seconds(context, PLAN_ALL_GATHER,
+                                           fmin(context->element * parameters, bytes), shards) +
                    plan_broadcast_seconds(context, shards);
     if (context->layout->zero == 0 || context->setting->reduces_whole)
         return (struct plan_exchanged){
@@ -229,7 +229,8 @@ static double plan_stage_seconds(const struct plan_context *context)
     const struct plan_layout *layout = context->layout;
     struct plan_group group = {2, layout->tensor * layout->context * layout->data};
     struct plan_group tensors = {layout->tensor, 1};
-    double bytes = 2.0 * context->tokens * (double)context->setting->model->hidden_size;
+    double bytes =
+        context->element * context->tokens * (double)context->setting->model->hidden_size;
     double seconds =
         plan_collective_seconds(context, PLAN_SEND, bytes / (double)layout->tensor, group);
 

@@ -1,7 +1,7 @@
 /* What a planned layer's attention takes, what stands between its matmuls, how layers are shared
  * by stages, and what their gradients take. */
 #include "cost/devices/find_device_peak.h"
-#include "cost/plan/plan_operators.h"
+#include "cost/plan/plan_layer.h"
 #include "support_plan.h"
 
 #include <math.h>
@@ -302,9 +302,66 @@ static void rows_of_no_16_bytes_are_slow(void **state)
                      1.0) < 0.01);
 }
 
+/* What norms, the residual and the like stream is twice as much in 32 bits; in eager code they
+ * compute in 32 bits either way. */
+static void activations_of_32_bits_stream_twice_as_much(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    const double kernels = 3e-6 * 30.0 * 32.0;
+    double of_16[2];
+    double of_32[2];
+
+    (void)state;
+    setting.accumulated_bytes = 0;
+    for (int i = 0; i < 2; i++) {
+        struct plan_context context;
+
+        setting.is_eager = i == 1;
+        setting.precision = PEAK_BF16;
+        context = plan_context_of(&setting, &one_device);
+        of_16[i] = plan_layers(&context).forward.accounts[PLAN_MEMORY] +
+                   plan_layers(&context).backward.accounts[PLAN_MEMORY] - kernels;
+        setting.precision = PEAK_FP32;
+        context = plan_context_of(&setting, &one_device);
+        of_32[i] = plan_layers(&context).forward.accounts[PLAN_MEMORY] +
+                   plan_layers(&context).backward.accounts[PLAN_MEMORY] - kernels;
+    }
+    assert_true(fabs(of_32[0] / of_16[0] - 2.0) < 0.01);
+    assert_true(fabs(of_16[1] / of_16[0] - 2.5) < 0.01);
+    assert_true(fabs(of_32[1] / of_16[1] - 1.0) < 0.01);
+}
+
+/* Heads of 64 on a device whose fastest kernel is little faster than FlashAttention-2. */
+static void the_fastest_kernel_is_not_slower_than_another(void **state)
+{
+    static const char *const devices[] = {"L4", "L40S", "H100 SXM", "B200", "A100-SXM4-80GB"};
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "opt-125m");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        struct device_match match;
+        double seconds[2];
+
+        setting.device = find_device_peak(devices[i], NULL, &match);
+        assert_non_null(setting.device);
+        for (int j = 0; j < 2; j++) {
+            struct plan_context context;
+
+            setting.attention = j == 0 ? PLAN_FLASH : PLAN_FLASH_2;
+            context = plan_context_of(&setting, &one_device);
+            seconds[j] = plan_layers(&context).forward.accounts[PLAN_ATTENTION];
+        }
+        assert_true(seconds[0] <= seconds[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(activations_of_32_bits_stream_twice_as_much),
+        cmocka_unit_test(the_fastest_kernel_is_not_slower_than_another),
         cmocka_unit_test(biases_are_added_in_32_bits_behind_deepep),
         cmocka_unit_test(unfused_rotation_streams_more),
         cmocka_unit_test(smaller_heads_have_more_exponentials),

@@ -129,9 +129,33 @@ static void a_stage_holds_its_own(void **state)
     assert_true(is_near(plan_reserved_bytes(&few), 2.0e9 + 1.2 * (few.total - 2.0e9)));
 }
 
+/* 4 + 4 + 8 bytes a parameter, and twice the bytes of what is kept and of logits. One device alone
+ * gathers nothing, whatever it shards. */
+static void numbers_of_32_bits_take_twice_as_many_bytes(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_layout layout = one_device;
+    struct plan_memory half = plan_memory(&setting, &layout);
+    struct plan_memory full;
+
+    (void)state;
+    setting.precision = PEAK_FP32;
+    full = plan_memory(&setting, &layout);
+    assert_true(is_near(half.weights, 2.0 * 8030261248.0));
+    assert_true(is_near(full.weights, 4.0 * 8030261248.0));
+    assert_true(is_near(full.gradients, 4.0 * 8030261248.0));
+    assert_true(is_near(full.optimizer, 8.0 * 8030261248.0));
+    assert_true(is_near(full.activations, 2.0 * half.activations));
+    assert_true(is_near(full.other, 2.0e9 + 8.0 * 4096.0 * 128256.0));
+    layout.zero = 3;
+    assert_true(is_near(plan_memory(&setting, &layout).total, full.total));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_of_32_bits_take_twice_as_many_bytes),
         cmocka_unit_test(recomputation_and_sharding_save_memory),
         cmocka_unit_test(the_fullest_stage_is_told),
         cmocka_unit_test(all_parameters_are_held),
