@@ -14,6 +14,13 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+
+/* "GPU", "TPU", "AMD" or "one" name no device. */
+static bool plan_names_a_device(const char *word)
+{
+    return strlen(word) > 3 || strpbrk(word, "0123456789");
+}
 
 /* The device of which a word is spelled most like `typed`; NULL where none is near. */
 static const struct device_peak *plan_near_device(const char *typed)
@@ -30,7 +37,8 @@ static const struct device_peak *plan_near_device(const char *typed)
 
             word += strspn(word, " ");
             snprintf(copy, sizeof copy, "%.*s", (int)strcspn(word, " "), word);
-            spelling_consider(&near, typed, copy);
+            if (plan_names_a_device(copy))
+                spelling_consider(&near, typed, copy);
             if (near.word && (!found || near.distance < least)) {
                 found = &devices[i];
                 least = near.distance;
@@ -43,6 +51,11 @@ static bool plan_no_device(const char *typed, const struct device_match *match, 
 {
     const struct device_peak *near = match->candidates[0] ? NULL : plan_near_device(typed);
 
+    if (strcasecmp(typed, "cpu") == 0)
+        return error_set(
+            error, ERROR_USAGE,
+            "processors are not in the table: plan from what one recorded, with --from "
+            "TRACE, and for another with --rates and --recorded-rates");
     return near ? error_set(error, ERROR_USAGE,
                             "'%s' is no device of the table: did you mean '%s'? ('flopledger "
                             "device' lists them)",
@@ -202,6 +215,8 @@ static bool plan_read(struct plan_setting *setting, struct architecture *model,
     if (!plan_find_device(setting, settings, error) ||
         (settings->model.context == 0 && !plan_find_sequence(setting, settings, error)))
         return false;
+    if (settings->model.context > 0 && settings->model.peaks.has_precision)
+        weight_storage_force(&model->storage, setting->precision);
     plan_defaults(setting);
     if (settings->network > 0.0)
         setting->network = settings->network * 1e9 / (double)setting->node;

@@ -45,7 +45,25 @@ CHOICES = {
     "--network": 11,
     "--node": 2,
 }
-OF_EACH, OF_EACH_LONG = 100, 5000
+# A change of a plan, and what time and memory may then be of what they were: at least, at most.
+MANY = math.inf
+CHANGES = {
+    "twice the tokens": (lambda of: {"--seq": 2 * of["--seq"]}, (1, MANY), (1, MANY)),
+    "twice the samples": (
+        lambda of: {"--global-batch": 2 * of["--global-batch"]},
+        (1, 2.0001),
+        (1, MANY),
+    ),
+    "all recomputed": (lambda of: {"--recompute": "full"}, (1, MANY), (0, 1)),
+    "32 bits": (lambda of: {"--dtype": "fp32"}, (1, MANY), (0.8, 2)),
+    "FlashAttention-2": (lambda of: {"--attention": "flash2"}, (1, MANY), (1, 1)),
+    "unfused attention": (lambda of: {"--attention": "unfused"}, (1, MANY), (1, MANY)),
+    "operators unfused": (lambda of: {"--eager": None}, (1, MANY), (1, 1)),
+    "nothing hidden": (lambda of: {"--no-overlap": None}, (1, MANY), (1, 1)),
+    "a slower host": (lambda of: {"--launch": 40}, (1, MANY), (1, 1)),
+    "the optimizer sharded": (lambda of: {"--zero": 1}, (0, MANY), (0, 1)),
+}
+OF_EACH, OF_EACH_LONG = 80, 4000
 
 
 class Plans:
@@ -167,6 +185,19 @@ class Plans:
         )
         self.note(wrong, options | {name: value}, config)
 
+    def try_change(self) -> None:
+        """More work takes no less time, and what saves memory takes no more of it."""
+        name, (change, of_time, of_memory) = self.random.choice(list(CHANGES.items()))
+        config, options = self.random.choice(MODELS), self.layout()
+        options |= {"--zero": 0, "--recompute": "none"}
+        device = {"--device": self.random.choice(("H100 SXM", "A100-SXM4-40GB", "MI300X", "L4"))}
+        before = self.sections(options | device, config)
+        after = self.sections(options | device | change(options), config)
+        if before and after:
+            wrong = fault_of_change(before, after, of_time, of_memory)
+            told = options | device | change(options)
+            self.note(wrong and f"{name}: {wrong}", told, config)
+
     def try_bill(self) -> None:
         """What a training costs, reckoned again from its step."""
         choose = self.random.choice
@@ -206,10 +237,41 @@ class Plans:
         tree = json.loads(config.read_text())
         wrong = "refused" if not sections else fault_of_serving(sections, tree, options)
         self.note(wrong, options, config)
+        self.note(self.fault_of_formats(options, config), options, config)
+
+    def fault_of_formats(self, options: dict[str, object], config: Path) -> str | None:
+        """Weights of fewer bits leave room for more requests, and take less time to read."""
+        rows = [
+            self.sections(options | {"--dtype": name}, config)["plan_serving"]["tables"]["decode"]
+            for name in ("fp32", "bf16", "fp8")
+        ]
+        for more, fewer in zip(rows, rows[1:]):
+            for one, other in zip(more["rows"], fewer["rows"]):
+                if not (
+                    other["memory"] < one["memory"] and other["token_time"] < one["token_time"]
+                ):
+                    return f"{other} of fewer bits than {one}"
+        return None
 
 
 def near(one: float, other: float, by: float = 1e-6) -> bool:
     return abs(one - other) <= by * max(abs(one), abs(other))
+
+
+def fault_of_change(
+    before: dict, after: dict, of_time: tuple[float, float], of_memory: tuple[float, float]
+) -> str | None:
+    times, memories = (
+        [sections[part]["numbers"][key]["value"] for sections in (before, after)]
+        for part, key in (("plan", "step_time"), ("plan_memory", "total"))
+    )
+    for what, (one, other), (least, most) in (
+        ("time", times, of_time),
+        ("memory", memories, of_memory),
+    ):
+        if not least * one * (1 - 1e-6) <= other <= most * one * (1 + 1e-6):
+            return f"{what} {one} becomes {other}"
+    return None
 
 
 def fault_of_bill(section: dict, bill: dict[str, float], step: float) -> str | None:
@@ -298,7 +360,8 @@ def fault_of(done: subprocess.CompletedProcess[str]) -> str | None:
         <= numbers["step_time_high"],
         "tokens": numbers["tokens_per_second"] > 0,
         # Vocabularies that --tp does not divide are padded.
-        "MFU as an account": near(rows[0]["time"], numbers["mfu"] * numbers["step_time"], 1e-3),
+        "MFU as an account": abs(rows[0]["time"] - numbers["mfu"] * numbers["step_time"])
+        <= 1 + 1e-3 * rows[0]["time"],
         "memory": min(memory[part] for part in parts) >= 0 and memory["weights"] > 0,
         "sum of memory": abs(sum(memory[part] for part in parts) - memory["total"]) <= 8,
         "least memory": 0 < memory["least"] <= memory["total"],
@@ -321,6 +384,7 @@ def main() -> None:
             plans.try_layout()
             plans.try_config(Path(folder))
             plans.try_choice()
+            plans.try_change()
         for _ in range(count // 5):
             plans.try_bill()
             plans.try_serving()

@@ -35,6 +35,7 @@ struct stored_weight {
 
 struct weight_storage {
     bool is_known;           /* no: the quantization is none that is known */
+    bool is_forced;          /* the layers' matrices are as --dtype says */
     bool has_type;           /* the file says the type of plain weights; no: bf16 is taken */
     enum peak_type type;     /* of what is not quantized: fp32, fp16 or bf16 */
     double plain_bytes;      /* of a weight that is not quantized */

@@ -297,6 +297,7 @@ struct weight_storage weight_storage_read(const struct json_node *whole,
 void weight_storage_force(struct weight_storage *storage, enum peak_type type)
 {
     storage->is_known = true;
+    storage->is_forced = true;
     for (int i = 0; i < STORED_OUTPUT; i++)
         storage->parts[i] = (struct stored_weight){bytes_of_peak_type(type), type};
 }

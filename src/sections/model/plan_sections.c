@@ -1,9 +1,11 @@
 /* What `flopledger plan` says: the step, its ledger, the memory of the fullest device. */
 #include "sections/model/plan_sections.h"
 
+#include "base/text/format.h"
 #include "cost/architectures/read_architecture.h"
 #include "job/job_rates.h"
 #include "output/results/metrics.h"
+#include "sections/model/model_sections.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -123,6 +125,21 @@ static void plan_add_idle_choices(struct results *results, struct section *secti
                             NULL, NULL);
 }
 
+/* What is planned, for who was not there when it was typed. */
+static void plan_add_layout(struct results *results, struct section *section,
+                            const struct plan_setting *setting, const struct plan_layout *layout)
+{
+    plan_add_number(results, section, "work", "a step",
+                    value_text(results_format(
+                        results, "%s sample%s of %s tokens, layers in %s",
+                        format_count(setting->batch).text, setting->batch == 1 ? "" : "s",
+                        format_count(setting->sequence).text, peak_type_name(setting->precision))));
+    plan_add_number(results, section, "layout", "layout",
+                    value_text(plan_layout_text(results, layout)));
+    plan_add_number(results, section, "sharing", "batch and memory",
+                    value_text(plan_sharing_text(results, setting, layout)));
+}
+
 /* A range beside the time: a plan without one is taken for a measurement. */
 struct section *describe_plan(struct results *results, const struct plan_setting *setting,
                               const struct plan_layout *layout, const struct plan_outcome *outcome)
@@ -154,10 +171,7 @@ struct section *describe_plan(struct results *results, const struct plan_setting
                                            .value = value_number(setting->calibration),
                                            .note = "measured by planned, as given"});
     plan_add_number(results, section, "devices", "devices", value_count((int64_t)outcome->devices));
-    plan_add_number(results, section, "layout", "layout",
-                    value_text(plan_layout_text(results, layout)));
-    plan_add_number(results, section, "sharing", "batch and memory",
-                    value_text(plan_sharing_text(results, setting, layout)));
+    plan_add_layout(results, section, setting, layout);
     plan_add_idle_choices(results, section, plan_idle_choices_of(setting, layout, outcome));
     if (setting->model->note)
         plan_add_number(results, section, "note", "note", value_text(setting->model->note));
@@ -227,20 +241,25 @@ struct section *describe_plan_memory(struct results *results, const struct plan_
         const char *key;
         const char *title;
         double bytes;
+        const char *note;
     } parts[] = {
-        {"weights", "weights", memory->weights},
-        {"gradients", "gradients", memory->gradients},
-        {"optimizer", "optimizer", memory->optimizer},
-        {"activations", "activations", memory->activations},
-        {"other", "logits and the runtime", memory->other},
-        {"total", "together", memory->total},
-        {"reserved", "as allocators keep it", plan_reserved_bytes(memory)},
-        {"least", "at least", memory->least},
+        {"weights", "weights", memory->weights, NULL},
+        {"gradients", "gradients", memory->gradients, NULL},
+        {"optimizer", "optimizer", memory->optimizer, NULL},
+        {"activations", "activations", memory->activations, NULL},
+        {"other", "logits and the runtime", memory->other, NULL},
+        {"total", "together", memory->total, NULL},
+        {"reserved", "as allocators keep it", plan_reserved_bytes(memory), NULL},
+        {"least", "at least", memory->least,
+         "with gradients and moments in 16 bits, the loss in pieces"},
     };
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        plan_add_number(results, section, parts[i].key, parts[i].title,
-                        value_bytes(llround(parts[i].bytes)));
+        section_add_number(results, section,
+                           (struct number){.key = parts[i].key,
+                                           .title = parts[i].title,
+                                           .value = value_bytes(llround(parts[i].bytes)),
+                                           .note = parts[i].note});
     plan_add_number(results, section, "device_memory", "of the device",
                     /* 0 is a device whose memory the table does not have, not one without
                      * memory. */
@@ -524,6 +543,8 @@ void describe_plan_serving(struct results *results, struct rank_results *rank,
 
     plan_add_number(results, section, "device", "device", value_text(setting->device->name));
     plan_add_number(results, section, "devices", "devices", value_count(server->tensor));
+    plan_add_number(results, section, "storage", "weights",
+                    value_text(storage_words(results, &setting->model->storage)));
     plan_add_number(results, section, "context", "tokens of a request",
                     value_count(server->context));
     plan_add_number(results, section, "best_requests", "best number of requests",

@@ -38,6 +38,9 @@ const char *storage_words(struct results *results, const struct weight_storage *
 {
     const char *type = peak_type_name(storage->type);
 
+    if (storage->is_forced)
+        return results_format(results, "matrices of the layers %s, by --dtype; others %s",
+                              peak_type_name(storage->parts[STORED_MIXER].format), type);
     if (storage->method[0])
         return results_format(results, "%s; quantized layers by %s", type, storage->method);
     return storage->has_type
