@@ -295,15 +295,15 @@ static void export_chrome_take_member(void *context, const char *key, const char
  * whole, and a pipe could not be read again. */
 static bool is_chrome_trace(const struct trace *trace, struct error *error)
 {
-    const char *path = trace_text(trace, trace->path);
-
     if (trace->read.file_bytes < 0)
         return error_set(error, ERROR_USAGE,
                          "export chrome reads each trace twice: name files, not standard input "
                          "nor a pipe");
     return strcmp(trace->read.format, "torch-profiler") == 0 ||
            error_set(error, ERROR_INPUT,
-                     "'%s' is no trace of torch.profiler: only these can be exported as one", path);
+                     "'%s' is no trace of torch.profiler: only these can be exported as one; "
+                     "'flopledger export perfetto' takes it",
+                     trace_text(trace, trace->path));
 }
 
 /* Traces count microseconds from a base of their own; they are moved to that of the first
