@@ -39,24 +39,15 @@ static bool parse_batch_change(const char *text, void *field)
 }
 
 static const char recomputed_modules_accepted[] =
-    "parts of a layer, with commas between: core_attn, layernorm, moe_act, mla_up_proj, mlp, moe "
-    "or shared_experts";
+    "parts of a layer, with commas between: core_attn, layernorm, moe_act, mla_up_proj, mlp, moe, "
+    "shared_experts or op";
 
-/* By the names that Megatron-Core has for its recompute_modules. */
+/* By the names that Megatron-Core has for its recompute_modules, and torchtitan for all of it, in
+ * the order of the bits of enum plan_module. */
 static bool parse_recomputed_modules(const char *text, void *field)
 {
-    static const struct {
-        const char *name;
-        enum plan_module module;
-    } modules[] = {
-        {"core_attn", PLAN_CORE_ATTENTION},
-        {"layernorm", PLAN_NORMS},
-        {"moe_act", PLAN_MOE_ACTIVATION},
-        {"mla_up_proj", PLAN_LATENT_UP},
-        {"mlp", PLAN_DENSE_FEED},
-        {"moe", PLAN_MOE},
-        {"shared_experts", PLAN_SHARED_EXPERTS},
-    };
+    static const char *const names[] = {"core_attn", "layernorm", "moe_act",        "mla_up_proj",
+                                        "mlp",       "moe",       "shared_experts", "op"};
     unsigned *all = field;
 
     /* A name twice is the same as once, as in Megatron-Core's list. */
@@ -64,12 +55,12 @@ static bool parse_recomputed_modules(const char *text, void *field)
         size_t length = strcspn(at, ",");
         size_t i = 0;
 
-        while (i < sizeof modules / sizeof *modules &&
-               (strlen(modules[i].name) != length || strncmp(modules[i].name, at, length) != 0))
+        while (i < sizeof names / sizeof *names &&
+               (strlen(names[i]) != length || strncmp(names[i], at, length) != 0))
             i++;
-        if (i == sizeof modules / sizeof *modules)
+        if (i == sizeof names / sizeof *names)
             return false;
-        *all |= modules[i].module;
+        *all |= 1U << i;
         at += length;
         if (*at == '\0')
             return true;
@@ -138,7 +129,7 @@ static const struct option plan_options[] = {
     PARSED_OPTION("recompute-modules", FIELD(recomputed), "NAMES", recomputed_modules,
                   "with --recompute selective: of what, by Megatron-Core's names, with commas "
                   "between: core_attn (the default), layernorm, moe_act, mla_up_proj, mlp, moe, "
-                  "shared_experts"),
+                  "shared_experts; or op: torchtitan's, all but attention and every other matmul"),
     PLAN_POSITIVE("recompute-share", recomputed_share, "SHARE",
                   "with --recompute full: of how many of the layers, as a share (default: 1)"),
     PARSED_OPTION(

@@ -48,7 +48,7 @@ LIMITS = {
     "vTrain, single node": (0.078, 0.056),
     "vTrain, multi node": (0.062, 0.026),
     "published runs together": (0.083, 0.058),
-    "of those, no constant was chosen on": (0.104, 0.089),
+    "of those, no constant was chosen on": (0.105, 0.091),
 }
 
 # Start of a device's name in the table -> how flopledger calls it.
@@ -271,7 +271,7 @@ def recompute_options(row: dict[str, str], checkpointing: str) -> list[str]:
         share = 3 * (number(row, "hfu") / number(row, "mfu") - 1)
         return ["--recompute=full", f"--recompute-share={share:.2f}"]
     if selective and row["source"].startswith("pytorch/torchtitan"):
-        return ["--recompute=full", "--recompute-share=0.5"]
+        return ["--recompute=selective", "--recompute-modules=op"]
     return [
         f"--recompute={'full' if checkpointing == 'full' else 'selective' if selective else 'none'}"
     ]

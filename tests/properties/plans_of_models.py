@@ -55,6 +55,11 @@ CHANGES = {
         (1, MANY),
     ),
     "all recomputed": (lambda of: {"--recompute": "full"}, (1, MANY), (0, 1)),
+    "all but each first of two matmuls recomputed": (
+        lambda of: {"--recompute": "selective", "--recompute-modules": "op"},
+        (1, 1.34),
+        (0, 1),
+    ),
     "32 bits": (lambda of: {"--dtype": "fp32"}, (1, MANY), (0.8, 2)),
     "FlashAttention-2": (lambda of: {"--attention": "flash2"}, (1, MANY), (1, 1)),
     "unfused attention": (lambda of: {"--attention": "unfused"}, (1, MANY), (1, MANY)),

@@ -47,6 +47,7 @@ enum plan_module {
     PLAN_DENSE_FEED = 1 << 4,
     PLAN_MOE = 1 << 5, /* router, exchange, experts, and those that all tokens meet */
     PLAN_SHARED_EXPERTS = 1 << 6,
+    PLAN_OPERATORS = 1 << 7, /* all but attention and each first of two matmuls: plan_parts.c */
 };
 
 enum plan_attention {

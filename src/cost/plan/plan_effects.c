@@ -44,13 +44,14 @@ static const struct plan_switch switches[] = {
 
 /* Names of Megatron-Core's recompute_modules, in the order of their bits. */
 static const struct plan_idle_choice modules[] = {
-    {"--recompute-modules core_attn", "attention"},
+    {"--recompute-modules core_attn", "attention that no other module recomputes"},
     {"--recompute-modules layernorm", "norms that no other module recomputes"},
     {"--recompute-modules moe_act", "experts that no other module recomputes"},
     {"--recompute-modules mla_up_proj", "latent attention (MLA)"},
-    {"--recompute-modules mlp", "layers without experts"},
+    {"--recompute-modules mlp", "layers without experts that no other module recomputes"},
     {"--recompute-modules moe", "experts"},
     {"--recompute-modules shared_experts", "experts that every token meets"},
+    {"--recompute-modules op", "layers"},
 };
 
 /* Same to the last bit but for rounding: both are sums of the same terms in the same order. */

@@ -1,5 +1,5 @@
 /* Whether a model and its batch can be laid out so, and what comes nearest. */
-#include "cost/plan/plan.h"
+#include "cost/plan/plan_parts.h"
 
 /* The number nearest to `wanted` that divides `whole`. Outwards from what was wanted, the
  * smaller one first at equal distance. */
@@ -142,8 +142,10 @@ static bool plan_check_modules(const struct plan_setting *setting, struct error 
         {PLAN_SHARED_EXPERTS, "shared_experts is of experts that every token meets"},
         {PLAN_DENSE_FEED, "mlp is of dense feed-forwards"},
         {PLAN_LATENT_UP, "mla_up_proj is of latent attention"},
+        {PLAN_OPERATORS, "op is of layers of fused attention and a dense feed-forward alone"},
     };
-    unsigned there = PLAN_CORE_ATTENTION | PLAN_NORMS;
+    unsigned there = PLAN_CORE_ATTENTION | PLAN_NORMS |
+                     (setting->attention == PLAN_UNFUSED ? 0U : PLAN_OPERATORS);
 
     for (int i = 0; i < setting->model->kind_count; i++) {
         const struct layer_kind *kind = &setting->model->kinds[i];
@@ -152,6 +154,8 @@ static bool plan_check_modules(const struct plan_setting *setting, struct error 
                  (kind->shared_matrix > 0 ? PLAN_SHARED_EXPERTS : 0U) |
                  (kind->feed_matrix > 0 ? PLAN_DENSE_FEED : 0U) |
                  (kind->latent_up > 0 ? PLAN_LATENT_UP : 0U);
+        if (!plan_has_plain_matmuls(setting->model, kind))
+            there &= ~(unsigned)PLAN_OPERATORS;
     }
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (setting->recomputed & parts[i].module & ~there)

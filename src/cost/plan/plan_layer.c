@@ -50,23 +50,6 @@ double plan_expert_parameters(const struct layer_kind *kind)
     return (double)kind->experts * (double)(kind->expert_matrix + kind->expert_other);
 }
 
-/* From the weights back to the width: models differ in what they call intermediate_size. */
-double plan_feed_size(const struct architecture *model, int64_t matrix)
-{
-    return (double)matrix / (double)model->hidden_size / (model->is_gated ? 3.0 : 2.0);
-}
-
-double plan_query_columns(const struct layer_kind *kind)
-{
-    return (double)(kind->heads * kind->key_size +
-                    kind->key_heads * (kind->key_size + kind->value_size));
-}
-
-double plan_result_columns(const struct layer_kind *kind)
-{
-    return (double)(kind->heads * kind->value_size);
-}
-
 enum { PLAN_PRODUCTS_MAX = 8 };
 
 /* Products of a layer's forward on one device. */
@@ -175,30 +158,6 @@ static struct plan_products plan_products_of(const struct plan_context *context,
     return list;
 }
 
-/* Bytes that the operators between the products stream, forward: norms, the residual, what stands
- * between the feed-forward's matrices, and the order of heads. */
-static double plan_streamed_bytes(const struct plan_context *context, const struct layer_kind *kind)
-{
-    const struct plan_setting *setting = context->setting;
-    const struct architecture *model = setting->model;
-    double hidden = (double)model->hidden_size;
-    double tensor = (double)context->layout->tensor;
-    double split = setting->splits_sequence ? tensor : 1.0;
-    double routed = (double)kind->experts_per_token;
-    double between =
-        setting->fuses_experts ? 0.0 : routed * plan_feed_size(model, kind->expert_matrix);
-    double middle = (plan_feed_size(model, kind->feed_matrix + kind->shared_matrix) + between) *
-                    (model->is_gated ? 3.0 : 2.0);
-    double order = plan_query_columns(kind) * 2.0;
-    /* A routed token is read and written before and behind its experts. */
-    double permuted = 4.0 * routed * hidden / tensor;
-
-    return context->streamed * context->tokens *
-           ((2.0 * 2.0 + 2.0 * 3.0) * hidden / split + (middle + order) / tensor + permuted);
-}
-
-/* Kernels of the operators that stream, in a framework without fusion over them. */
-static const double STREAM_KERNELS = 10.0;
 /* Those that choose experts and put tokens in their order. */
 static const double ROUTING_KERNELS = 20.0;
 
@@ -498,6 +457,10 @@ static void plan_add_modules(const struct plan_context *context, const struct la
     struct plan_products dense = {.count = 0};
     struct plan_products shared = {.count = 0};
 
+    if (modules & PLAN_OPERATORS) {
+        plan_add_second_matmuls(context, kind, pass);
+        return;
+    }
     if (modules & PLAN_CORE_ATTENTION)
         plan_add_scores(context, kind, pass, false);
     /* Two norms, each of which reads and writes a column. */
@@ -531,26 +494,6 @@ static void plan_add_modules(const struct plan_context *context, const struct la
         plan_add_moe(context, kind, pass);
     else if (modules & PLAN_MOE_ACTIVATION)
         plan_add_moe_activation(context, kind, pass);
-}
-
-/* Matmuls of a token that those modules are. */
-double plan_module_flops(const struct plan_setting *setting)
-{
-    double weights = 0.0;
-
-    for (int i = 0; i < setting->model->kind_count; i++) {
-        const struct layer_kind *kind = &setting->model->kinds[i];
-        double of_experts = (double)(kind->experts_per_token * kind->expert_matrix);
-        bool is_moe = (setting->recomputed & PLAN_MOE) != 0;
-        bool has_shared = is_moe || (setting->recomputed & PLAN_SHARED_EXPERTS) != 0;
-
-        weights += (double)kind->count *
-                   ((setting->recomputed & PLAN_LATENT_UP ? (double)kind->latent_up : 0.0) +
-                    (setting->recomputed & PLAN_DENSE_FEED ? (double)kind->feed_matrix : 0.0) +
-                    (has_shared ? (double)kind->shared_matrix : 0.0) +
-                    (is_moe ? of_experts + (double)kind->router_matrix : 0.0));
-    }
-    return 2.0 * weights;
 }
 
 /* Recomputation is planned as the forward once more (full) or some of its parts (selective), and

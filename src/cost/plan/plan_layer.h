@@ -2,7 +2,7 @@
 #ifndef FLOPLEDGER_COST_PLAN_PLAN_LAYER_H
 #define FLOPLEDGER_COST_PLAN_PLAN_LAYER_H
 
-#include "cost/plan/plan_operators.h"
+#include "cost/plan/plan_parts.h"
 
 /* Of one micro-batch on one device: forward, and backward with what is computed again. */
 struct plan_passes {
@@ -14,17 +14,6 @@ struct plan_passes {
 struct plan_passes plan_layers(const struct plan_context *context);
 /* Embedding, logits and loss. */
 struct plan_passes plan_ends(const struct plan_context *context);
-
-/* Columns that a token's queries, keys and values have together, and those of its result. */
-double plan_query_columns(const struct layer_kind *kind);
-double plan_result_columns(const struct layer_kind *kind);
-
-/* Of a token, the matmuls that `recomputed` of the setting says are made once more, but for
- * attention's own. */
-double plan_module_flops(const struct plan_setting *setting);
-
-/* Output columns and the depth of a kind's feed-forward on one device of the tensor group. */
-double plan_feed_size(const struct architecture *model, int64_t matrix);
 
 /* Parameters of all layers, and of those the routed experts. */
 double plan_layer_parameters(const struct layer_kind *kind);

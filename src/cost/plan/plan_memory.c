@@ -186,6 +186,8 @@ static double plan_layer_activations(const struct plan_context *context,
     bool is_made_again = (again & PLAN_LATENT_UP) != 0 && kind->latent_up > 0;
     double queries = is_made_again ? 0.0 : plan_query_columns(kind);
 
+    if (again & PLAN_OPERATORS)
+        return plan_kept_by_operators(context, kind);
     if (context->layout->recompute == RECOMPUTE_FULL)
         return context->element * context->tokens * hidden / split;
     return context->tokens *
@@ -227,8 +229,8 @@ struct plan_kept_activations {
     double working;
 };
 
-/* Full recomputation keeps a layer's input and needs one layer whole while it is recomputed. The
- * backward of any has its gradients beside. */
+/* Full recomputation keeps a layer's input and needs one layer whole while it is recomputed, and so
+ * does that by operators. The backward of any has its gradients beside. */
 static struct plan_kept_activations plan_kept(const struct plan_context *context)
 {
     const struct architecture *model = context->setting->model;
@@ -236,6 +238,9 @@ static struct plan_kept_activations plan_kept(const struct plan_context *context
     struct plan_layout without = *layout;
     struct plan_context working = *context;
     double share = plan_recomputed_share(context->setting, layout);
+    bool is_whole_again = layout->recompute == RECOMPUTE_FULL ||
+                          (layout->recompute == RECOMPUTE_SELECTIVE &&
+                           (context->setting->recomputed & PLAN_OPERATORS) != 0);
     double largest = 0.0;
     double gradients = 0.0;
     double all = 0.0;
@@ -244,15 +249,14 @@ static struct plan_kept_activations plan_kept(const struct plan_context *context
     working.layout = &without;
     for (int i = 0; i < model->kind_count; i++) {
         double whole = plan_layer_activations(&working, &model->kinds[i]);
+        double kept = plan_layer_activations(context, &model->kinds[i]);
 
-        all += (double)model->kinds[i].count *
-               (share * plan_layer_activations(context, &model->kinds[i]) + (1.0 - share) * whole);
-        largest = fmax(largest, whole);
+        all += (double)model->kinds[i].count * (share * kept + (1.0 - share) * whole);
+        largest = fmax(largest, whole - (layout->recompute == RECOMPUTE_FULL ? 0.0 : kept));
         gradients = fmax(gradients, plan_working_gradients(context, &model->kinds[i]));
     }
     all *= 1.0 - (double)context->setting->offloaded_layers / (double)model->layers;
-    return (struct plan_kept_activations){
-        all, gradients + (layout->recompute == RECOMPUTE_FULL ? largest : 0.0)};
+    return (struct plan_kept_activations){all, gradients + (is_whole_again ? largest : 0.0)};
 }
 
 /* Parameters of the largest layer, as one device works on them. */

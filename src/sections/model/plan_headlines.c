@@ -13,9 +13,12 @@ static struct short_text plan_headline_time(double seconds)
 }
 
 /* Only sizes that are not 1: "TP 4, DP 16, micro-batch 2, ZeRO 1". */
-static const char *plan_headline_layout(struct results *results, const struct plan_layout *layout)
+static const char *plan_headline_layout(struct results *results, const struct plan_setting *setting,
+                                        const struct plan_layout *layout)
 {
-    static const char *const recomputed[] = {"", ", attention recomputed", ", all recomputed"};
+    const char *const recomputed[] = {
+        "", setting->recomputed ? ", parts recomputed" : ", attention recomputed",
+        setting->recomputed_share > 0.0 ? ", layers recomputed" : ", all recomputed"};
     const struct {
         const char *name;
         int64_t size;
@@ -70,7 +73,7 @@ static const char *plan_headline_too_large(struct results *results,
     double has = (double)setting->device->memory_bytes;
     const char *of_whom =
         is_searched ? results_format(results, "No layout fits; with %s, which lacks the least,",
-                                     plan_headline_layout(results, layout))
+                                     plan_headline_layout(results, setting, layout))
                     : "It does not fit:";
 
     return results_format(results, "%s the fullest device needs %s%s and has %s.", of_whom,
@@ -88,7 +91,7 @@ const char *plan_headline(struct results *results, const struct plan_setting *se
     enum plan_account limit = plan_limit(outcome);
     bool has_none = search && search->fitting == 0;
     const char *with = search ? results_format(results, " with %s, the fastest that fits",
-                                               plan_headline_layout(results, layout))
+                                               plan_headline_layout(results, setting, layout))
                               : "";
 
     if (has_none || (has > 0.0 && outcome->memory.least > has))

@@ -152,9 +152,69 @@ static void numbers_of_32_bits_take_twice_as_many_bytes(void **state)
     assert_true(is_near(plan_memory(&setting, &layout).total, full.total));
 }
 
+/* Llama 3 8B: 4,096 columns in, 4,096 of queries, 1,024 of values, 4,096 of attention, 14,336 of
+ * the first matrix are kept; keys, the result's product and the gate are computed again. */
+static void operators_are_kept_and_computed_again(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_layout layout = one_device;
+    struct plan_layout whole = one_device;
+    const double kept = 2.0 * 4096.0 * (4096 + 4096 + 1024 + 4096 + 14336);
+    const double all = 2.0 * 4096.0 * (5 * 4096 + 3 * 14336 + 4096 + 2048 + 4096);
+    const double gradients = 2.0 * 4096.0 * (2 * 4096 + 3 * 14336);
+    double computed;
+
+    (void)state;
+    layout.recompute = RECOMPUTE_SELECTIVE;
+    setting.recomputed = PLAN_OPERATORS;
+    assert_true(is_near(plan_memory(&setting, &layout).activations,
+                        32.0 * kept + gradients + (all - kept)));
+    computed =
+        plan_step(&setting, &layout).hardware_flops - plan_step(&setting, &whole).hardware_flops;
+    assert_true(fabs(computed / (64.0 * 4096 * 2.0 * 32 * 4096 * (1024 + 4096 + 14336)) - 1.0) <
+                1e-6);
+    /* Of half of the layers' width, on two devices. */
+    layout.tensor = 2;
+    assert_true(is_near(plan_kept_by_operators(&(struct plan_context){.setting = &setting,
+                                                                      .layout = &layout,
+                                                                      .tokens = 4096.0,
+                                                                      .element = 2.0},
+                                               &model.kinds[0]),
+                        kept / 2.0));
+}
+
+/* Their order is known of layers with four projections and a dense feed-forward alone. */
+static void operators_of_other_layers_are_refused(void **state)
+{
+    static const struct {
+        const char *model;
+        enum plan_attention attention;
+        bool can;
+    } cases[] = {
+        {"llama-3-8b", PLAN_FLASH, true},   {"llama-3-8b", PLAN_UNFUSED, false},
+        {"gpt2", PLAN_FLASH_2, true},       {"mixtral-8x7b", PLAN_FLASH, false},
+        {"deepseek-v3", PLAN_FLASH, false}, {"mamba2-130m", PLAN_FLASH, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct architecture model = {0};
+        struct plan_setting setting = plan_for(&model, cases[i].model);
+        struct plan_layout layout = one_device;
+
+        layout.recompute = RECOMPUTE_SELECTIVE;
+        setting.recomputed = PLAN_OPERATORS;
+        setting.attention = cases[i].attention;
+        assert_true(plan_check(&setting, &layout, NULL) == cases[i].can);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operators_are_kept_and_computed_again),
+        cmocka_unit_test(operators_of_other_layers_are_refused),
         cmocka_unit_test(numbers_of_32_bits_take_twice_as_many_bytes),
         cmocka_unit_test(recomputation_and_sharding_save_memory),
         cmocka_unit_test(the_fullest_stage_is_told),
