@@ -48,8 +48,11 @@ struct recorder_folders {
 
 /* LOGDIR/plugins/profile/TIME of JAX and TensorFlow, of which the newest is meant, given as LOGDIR,
  * as LOGDIR/plugins or as LOGDIR/plugins/profile, and NAME_ascend_pt/ASCEND_PROFILER_OUTPUT of
- * torch_npu, one a rank. */
+ * torch_npu (of MindSpore: NAME_ascend_ms), one a rank. */
 void find_recorder_folders(struct recorder_folders *folders, const char *folder);
+/* "RECORDER: what writes the traces", where the folder holds what is recorded before that; NULL
+ * where it does not. */
+const char *recording_without_analysis(const char *folder);
 void recorder_folders_clear(struct recorder_folders *folders);
 
 /* The names of the traces of a folder: of those that hold one recording in several forms (JAX's

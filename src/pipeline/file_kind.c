@@ -208,11 +208,10 @@ static void file_kind_explain(const struct file_kind *kind, const char *of,
                         kind->what, length, kind->commands + 1, file);
 }
 
-/* These take a folder of such files. */
+/* These take a folder of such files; of profiles of Proton each is read by itself. */
 static bool takes_folder(const struct file_kind *kind)
 {
-    return strncmp(kind->commands, " report ", 8) == 0 ||
-           strncmp(kind->commands, " ranks ", 7) == 0;
+    return strstr(kind->commands, " digest ") != NULL || strncmp(kind->commands, " ranks ", 7) == 0;
 }
 
 /* A folder that the command takes and whose files it reads has failed for another reason:

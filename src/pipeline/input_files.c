@@ -162,8 +162,9 @@ static bool input_files_ends_with(const char *text, const char *end)
 }
 
 enum folder_file {
-    IS_TRACE,      /* or a digest of one */
-    IS_UNREADABLE, /* or empty */
+    IS_TRACE,       /* or a digest of one */
+    IS_UNREADABLE,  /* or empty */
+    IS_OF_RECORDER, /* but no trace */
     IS_OTHER,
 };
 
@@ -181,17 +182,22 @@ static enum folder_file look_into(const char *path)
     if (digest_set_recognises(window.text, window.length))
         return IS_TRACE;
     if (is_sqlite_head(window.text, window.length) && is_database_of_no_recorder(path))
-        return IS_OTHER;
-    return is_trace_head(window.text, window.length) ? IS_TRACE : IS_OTHER;
+        return IS_OF_RECORDER;
+    if (is_trace_head(window.text, window.length))
+        return IS_TRACE;
+    return is_beside_traces(window.text, window.length) ? IS_OF_RECORDER : IS_OTHER;
 }
 
 /* A trace, or what was to be one: that a file with a trace's name is empty shall be told. An
  * empty file with a trace's name is most often a rank that died before it wrote: to pass it over
- * would hide that. */
-static bool input_files_is_wanted(const char *path, const char *name)
+ * would hide that. Of what a recorder writes beside traces the first is remembered, to say what it
+ * is where there is no trace. */
+static bool input_files_is_wanted(struct input_files *files, const char *path, const char *name)
 {
     enum folder_file content = look_into(path);
 
+    if (content == IS_OF_RECORDER && !files->of_recorder)
+        files->of_recorder = text_copy(path);
     return content == IS_TRACE || (content == IS_UNREADABLE && has_trace_name(name));
 }
 
@@ -217,7 +223,7 @@ static void add_from_folder(struct input_files *files, const char *folder, const
         if (strcmp(name, "capture_traces") != 0) /* which belongs to the traces beside it */
             files->folders_passed_over++;
     } else if (stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
-               input_files_is_wanted(path, name)) {
+               input_files_is_wanted(files, path, name)) {
         input_files_add_file(files, path, status.st_size);
         return;
     } else if (strcmp(name, "capture.json") != 0 && strcmp(name, "compiled.json") != 0 &&
@@ -428,6 +434,31 @@ static void add_sub_folders(struct input_files *files, const char *folder,
         files->passed_over = passed_over;
 }
 
+/* What there is instead of a trace is told, as opening it would. */
+static bool input_files_refuse_folder(const struct input_files *files, const char *folder,
+                                      struct error *error)
+{
+    const char *analysis = recording_without_analysis(folder);
+    struct trace trace = {0};
+    struct error why = {0};
+
+    if (analysis)
+        return error_set(error, ERROR_INPUT,
+                         "no trace in the folder '%s', but a recording that was not analyzed, of "
+                         "%s writes what is read here",
+                         folder, analysis);
+    if (files->of_recorder &&
+        !open_trace(&trace, files->of_recorder, &(struct read_options){.threads = 1}, &why))
+        return error_set(error, ERROR_INPUT, "no trace in the folder '%s'; %s", folder,
+                         why.message);
+    trace_clear(&trace);
+    return error_set(error, ERROR_INPUT,
+                     "no trace in the folder '%s' (other files: %zu, folders: %zu): give the "
+                     "folder that holds the traces (.json, .json.gz, .xplane.pb, .pftrace, .db, "
+                     ".sqlite), or name them",
+                     folder, files->passed_over, files->folders_passed_over);
+}
+
 /* From the most certain layout to the least: a capture of our own, traces in the folder
  * itself, the newest of several captures, layouts of other profilers, and then folders in it.
  * The first that gives any trace ends the search, so that no file is read twice. */
@@ -437,6 +468,8 @@ static bool input_files_add_folder(struct input_files *files, const char *folder
     struct sub_folders found = {0};
     size_t count_before = files->count;
 
+    free(files->of_recorder); /* of another folder */
+    files->of_recorder = NULL;
     if (input_files_add_capture(files, folder))
         return true;
     if (!add_files_of(files, folder))
@@ -462,11 +495,7 @@ static bool input_files_add_folder(struct input_files *files, const char *folder
                          "no trace in the folder '%s' itself, and several in each of %zu folders "
                          "in it: name one of these ('%s' is one)",
                          folder, found.with_traces, found.first);
-    return error_set(error, ERROR_INPUT,
-                     "no trace in the folder '%s' (other files: %zu, folders: %zu): give the "
-                     "folder that holds the traces (.json, .json.gz, .xplane.pb, .pftrace, .db, "
-                     ".sqlite), or name them",
-                     folder, files->passed_over, files->folders_passed_over);
+    return input_files_refuse_folder(files, folder, error);
 }
 
 /* A name that does not exist is added as well: opening it tells the error, in the same words
@@ -631,5 +660,6 @@ void input_files_clear(struct input_files *files)
     for (size_t i = 0; i < files->count; i++)
         free(files->files[i].path);
     free(files->files);
+    free(files->of_recorder);
     memset(files, 0, sizeof *files);
 }

@@ -24,6 +24,7 @@ struct input_files {
     size_t passed_over; /* files in folders that are no traces */
     size_t folders_passed_over;
     char first_passed_over[256]; /* the name of one of them */
+    char *of_recorder;           /* the path of one that a recorder wrote; NULL: none is there */
     size_t other_forms;   /* files in folders that hold what another of the files does, too */
     char other_form[256]; /* the name of one of these, and of the file that is read in its place */
     char form_read[256];

@@ -25,10 +25,10 @@ static const struct folder_layout layouts[] = {
     {"profile/*/*.xplane.pb*", "plugins", true},
     {"*/*.xplane.pb*", "profile", true},
     {"*/plugins/profile/*/*.xplane.pb*", NULL, true},
-    {"ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler*.db", NULL, false},
+    {"ASCEND_PROFILER_OUTPUT/ascend_*_profiler*.db", NULL, false}, /* pytorch, mindspore */
     {"ASCEND_PROFILER_OUTPUT/trace_view.json*", NULL, false},
-    {"*_ascend_pt/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler*.db", NULL, false},
-    {"*_ascend_pt/ASCEND_PROFILER_OUTPUT/trace_view.json*", NULL, false},
+    {"*_ascend_[pm][ts]/ASCEND_PROFILER_OUTPUT/ascend_*_profiler*.db", NULL, false},
+    {"*_ascend_[pm][ts]/ASCEND_PROFILER_OUTPUT/trace_view.json*", NULL, false},
     {"mindstudio_profiler_output/msprof_*.json*", NULL, false},
     {"PROF_*/mindstudio_profiler_output/msprof_*.json*", NULL, false},
 };
@@ -109,6 +109,35 @@ void find_recorder_folders(struct recorder_folders *folders, const char *folder)
     }
 }
 
+/* Folders of what was recorded are there before those of the analysis, which this program reads. */
+const char *recording_without_analysis(const char *folder)
+{
+    static const char *const recordings[][3] = {
+        {"FRAMEWORK", "ASCEND_PROFILER_OUTPUT",
+         "torch_npu: torch_npu.profiler.profiler.analyse(FOLDER)"},
+        {"*_ascend_pt", "*_ascend_pt/ASCEND_PROFILER_OUTPUT",
+         "torch_npu: torch_npu.profiler.profiler.analyse(FOLDER)"},
+        {"*_ascend_ms", "*_ascend_ms/ASCEND_PROFILER_OUTPUT",
+         "MindSpore: mindspore.profiler.profiler.analyse(FOLDER)"},
+        {"PROF_*", "PROF_*/mindstudio_profiler_output",
+         "msprof: msprof --export=on --output=FOLDER"},
+        {"device_*/data", "mindstudio_profiler_output",
+         "msprof: msprof --export=on --output=FOLDER"},
+    };
+    const char *found = NULL;
+
+    for (size_t i = 0; i < sizeof recordings / sizeof *recordings && !found; i++) {
+        glob_t recorded, analyzed;
+
+        find_folders(&recorded, folder, recordings[i][0]);
+        find_folders(&analyzed, folder, recordings[i][1]);
+        found = recorded.gl_pathc > 0 && analyzed.gl_pathc == 0 ? recordings[i][2] : NULL;
+        globfree(&recorded);
+        globfree(&analyzed);
+    }
+    return found;
+}
+
 void recorder_folders_clear(struct recorder_folders *folders)
 {
     for (size_t i = 0; i < folders->count; i++)
@@ -140,6 +169,7 @@ static const struct other_form other_forms[] = {
     {".perfetto-trace", ".json", NULL, NULL},
     {".perfetto-trace", ".pt.trace.json", NULL, NULL},
     {"trace_view.json", ".db", "trace_view", "ascend_pytorch_profiler"},
+    {"trace_view.json", ".db", "trace_view", "ascend_mindspore_profiler"},
     {".json", ".db", "msprof_", "msprof_"},
 };
 enum { FORM_COUNT = sizeof other_forms / sizeof *other_forms };

@@ -151,6 +151,16 @@ static const char *unknown_input_looks_like(const char *head, size_t length)
     return "binary data; name the trace that export_chrome_trace wrote";
 }
 
+bool is_beside_traces(const char *head, size_t length)
+{
+    const char *phrase = NULL;
+
+    for (size_t i = 0; i < sizeof looks / sizeof looks[0] && !phrase; i++)
+        phrase = has(&looks[i], head, length) ? looks[i].phrase : NULL;
+    return phrase == rocprofv3_table || phrase == torch_npu_table ||
+           looks_like_proton(head, length);
+}
+
 /* ---- open trace ------------------------------------------------------------------------------ */
 
 /* So much of the text is shown to the readers. */

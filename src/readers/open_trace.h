@@ -38,6 +38,10 @@ MUST_USE bool open_trace_part(struct trace *trace, const struct trace_source *so
  * programs, put such beside traces. */
 bool is_database_of_no_recorder(const char *path);
 
+/* Do these bytes begin what recorders write that is no trace: a table, a profile of Proton? What to
+ * do with it is in open_trace's error. */
+bool is_beside_traces(const char *head, size_t length);
+
 /* NULL-terminated, for help texts. */
 const struct reader *const *all_readers(void);
 

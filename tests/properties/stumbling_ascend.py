@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ascend_recording import Database
-from recorder_formats import report_of, rows
+from recorder_formats import report_of, rows, run
 from stumbling_case import Case, same
 
 BASE = 1_770_000_000_000_000_000
@@ -64,6 +64,30 @@ def ascend_rows_that_repeat_time(case: Case) -> None:
     events.append(npu_task("MEMCPY_ASYNC", "MEMCPY_ASYNC", "200.000", 3.0, 9))
     path.write_text(json.dumps(events))
     same(case.kernels(path), {"MatMul": (1, 5000), "hcom_allReduce": (1, 9000)})
+
+
+def ascend_folders_may_be_of_mindspore_or_not_analyzed(case: Case) -> None:
+    """MindSpore names folders and databases otherwise; what was only recorded says what analyzes it."""
+    output = case.folder / "run" / "x_ascend_ms" / "ASCEND_PROFILER_OUTPUT"
+    output.mkdir(parents=True)
+    task = npu_task("MatMul", "AI_CORE", "1700000000000001.000", 5.0, 1)
+    (output / "trace_view.json").write_text(json.dumps([*npu_meta(), task]))
+    same(case.kernels(case.folder / "run"), {"MatMul": (1, 5000)})
+    made = Database(output / "ascend_mindspore_profiler_0.db", random.Random(0))
+    times = {"startNs": BASE, "endNs": BASE + 7}
+    made.add("TASK", **times, deviceId=3, globalTaskId=1, taskType=made.string("AI_CORE"))
+    made.close()
+    _, out, _ = run(case.program, "inspect", "--json", case.folder / "run")
+    same(len(json.loads(out)["ranks"]), 1)
+    for folder, words in (
+        ("a/x_ascend_pt/FRAMEWORK", "torch_npu.profiler.profiler.analyse("),
+        ("b/x_ascend_ms/FRAMEWORK", "mindspore.profiler.profiler.analyse("),
+        ("c/PROF_1/device_0/data", "msprof --export=on"),
+        ("d/device_0/data", "msprof --export=on"),
+    ):
+        (case.folder / folder).mkdir(parents=True)
+        same(words in case.printed(case.folder / folder[0]), True)
+    same("analyse(" in case.printed(case.folder / "a" / "x_ascend_pt"), True)
 
 
 def ascend_waits_are_no_work(case: Case) -> None:

@@ -563,6 +563,8 @@ def rocprof_and_ascend_tables_are_refused(case: Case) -> None:
             path.write_text(f"{head},and more\n1,2,3\n")
             same(case.code(path), 3)
             same(f"a table of {writer}, which is not read" in case.printed(path, "report"), True)
+            told = case.printed(path.parent, "report")
+            same(f"a table of {writer}, which is not read" in told, True)
 
 
 Test = Callable[[Case], None]
@@ -650,6 +652,8 @@ Ascend: versions here, the schema's alone there: ascend_versions_or_the_schema_a
 Proton: numbers of devices are texts, inner nodes have few metrics or none: proton_devices_are_texts_and_inner_nodes_empty
 Proton: the tree in MessagePack: proton_trees_in_messagepack_are_those_in_json
 Proton: timelines whose host has scopes alone: proton_timelines_have_scopes
+Proton: a folder of profiles: proton_folders_are_told
+Ascend: folders of MindSpore, and what was not analyzed: ascend_folders_may_be_of_mindspore_or_not_analyzed
 Proton: names in capitals: proton_of_2024_has_names_in_capitals
 Proton: keys in any order, halves of files: proton_trees_are_summed_and_cut_ones_to_where_they_end
 Proton: children before their scope's name: proton_trees_of_deep_stacks_are_known

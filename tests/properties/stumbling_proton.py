@@ -25,6 +25,23 @@ def proton_devices_are_texts_and_inner_nodes_empty(case: Case) -> None:
     same("matmul" in text and "2.00 µs" in text.replace("2.000 µs", "2.00 µs"), True)
 
 
+def proton_folders_are_told(case: Case) -> None:
+    """They are no traces, and each is read by itself: the message names the first."""
+    leaf = {"count": 2, "device_id": "0", "device_type": "CUDA", "time (ns)": 2000}
+    node = {"frame": {"name": "matmul"}, "metrics": leaf, "children": []}
+    for folder in (case.folder / "one", case.folder / "two" / "inner"):
+        folder.mkdir(parents=True)
+        (folder / "a.hatchet").write_text(json.dumps([node, {}]))
+        (folder / "b.hatchet").write_text(json.dumps([node, {}]))
+    told = case.printed(case.folder / "one", "report")
+    same("holds a profile of Proton: 'flopledger report" in told and "a.hatchet' reads" in told, 1)
+    told = case.printed(case.folder / "two")
+    same("inner/a.hatchet': a profile of Proton" in told, True)
+    (case.folder / "three").mkdir()
+    told = case.printed(case.folder / "three", f"inspect {case.folder / 'one' / 'a.hatchet'}")
+    same("Proton" in told, False)  # of another folder
+
+
 def proton_of_2024_has_names_in_capitals(case: Case) -> None:
     leaf = {"Count": 10, "DeviceId": "0", "DeviceType": "CUDA", "Time (ns)": 2000, "flops8": 4e6}
     node = {"frame": {"name": "matmul", "type": "function"}, "metrics": leaf, "children": []}
