@@ -302,8 +302,7 @@ const struct recorder_words *recorder_words_for(const struct trace *trace)
         format = "ascend";
     /* Other recorders write these forms, too. */
     if (trace && (has_prefix(format, "perfetto") || has_prefix(format, "torch-profiler")) &&
-        (has_prefix(trace->read.recorder, "rocprofv3") ||
-         has_prefix(trace->read.recorder, "Proton")))
+        (has_prefix(trace->read.recorder, "rocprof") || has_prefix(trace->read.recorder, "Proton")))
         format = trace->read.recorder[0] == 'P' ? "proton" : "rocprofv3";
     while (words->format && !has_prefix(format, words->format))
         words++;

@@ -13,6 +13,7 @@ import argparse
 import json
 import random
 import shutil
+import sqlite3
 import sys
 import tempfile
 import zlib
@@ -35,61 +36,16 @@ import stumbling_proton  # noqa: E402
 import stumbling_rpd  # noqa: E402
 from stumbling_case import Case, same  # noqa: E402
 import stumbling_jax  # noqa: E402
+import stumbling_packets  # noqa: E402
+from stumbling_packets import BEGIN, CLEARED, END, NEEDED, Packets  # noqa: E402
 import stumbling_xplane  # noqa: E402
 from xplane_file import number, text  # noqa: E402
 
 BASE = 1_770_000_000_000_000_000
-CLEARED, NEEDED = 1, 2
-BEGIN, END = 1, 2
+TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 
 
 # ---- Perfetto ------------------------------------------------------------------------------------
-
-
-class Packets:
-    """Packets of Perfetto by the real classes."""
-
-    def __init__(self) -> None:
-        self.trace = protos.Trace()
-
-    def add(self, sequence: int = 1, **fields: Any) -> Any:
-        packet = self.trace.packet.add()
-        packet.trusted_packet_sequence_id = sequence
-        for key, number in fields.items():
-            setattr(packet, key, number)
-        return packet
-
-    def thread(self, uuid: int, pid: int = 50, tid: int = 50) -> None:
-        descriptor = self.add().track_descriptor
-        descriptor.uuid, descriptor.thread.pid, descriptor.thread.tid = uuid, pid, tid
-
-    def half(self, kind: int, time: int, track: int, name: str = "", category: str = "") -> Any:
-        packet = self.add(timestamp=time)
-        event = packet.track_event
-        event.type, event.track_uuid = kind, track
-        if name:
-            event.name = name
-        if category:
-            event.categories.append(category)
-        return packet
-
-    def slice(self, times: tuple[int, int], track: int, name: str, category: str) -> None:
-        self.half(BEGIN, times[0], track, name, category)
-        self.half(END, times[1], track)
-
-    def stage(self, start: int, length: int, name: str, **fields: int) -> Any:
-        packet = self.add(timestamp=start)
-        stage = packet.gpu_render_stage_event
-        stage.duration = length
-        if name:
-            stage.name = name
-        for key, number in fields.items():
-            setattr(stage, key, number)
-        return packet
-
-    def write(self, path: Path) -> Path:
-        path.write_bytes(self.trace.SerializeToString())
-        return path
 
 
 def perfetto_kernel_stands_there_twice(case: Case) -> None:
@@ -307,62 +263,6 @@ def perfetto_of_proton_has_scopes(case: Case) -> None:
     same(case.kernels(path), {"matmul_kernel": (3, 141_000)})
 
 
-ROCPROF_TRACKS = (
-    ("COMPUTE AGENT [{}] STREAM [{}] (GPU)", "COPY to AGENT [{}] STREAM [{}] ({})"),
-    ("COMPUTE Agent [{}] QUEUE [{}] GPU", "COPY to AGENT [{}] THREAD [{}] ({})"),
-    ("COMPUTE GPU [{}] QUEUE [{}] GPU", "COPY to AGENT [{}] THREAD [{}] ({})"),
-)
-
-
-def perfetto_of_rocprofv3_has_places_in_names(case: Case) -> None:
-    """Of devices and streams, by the words of its version and options; copies to the host are of a device, too."""
-    for compute, copy in ROCPROF_TRACKS:
-        made, uuids = Packets(), {}
-        made.thread(1)
-        at, call = 1000, 0
-        for agent in (4, 5):
-            for name, category, track, source in (
-                ("gemm", "kernel_dispatch", compute.format(agent, 1), 0),
-                ("add", "kernel_dispatch", compute.format(agent, 2), 0),
-                ("MEMORY_COPY_HOST_TO_DEVICE", "memory_copy", copy.format(agent, 1, "GPU"), 0),
-                ("MEMORY_COPY_DEVICE_TO_HOST", "memory_copy", copy.format(0, 1, "CPU"), agent),
-            ):
-                if track not in uuids:
-                    descriptor = made.add().track_descriptor
-                    uuids[track] = descriptor.uuid = 100 + len(uuids)
-                    descriptor.name = track
-                at, call = at + 1000, call + 1
-                begin = made.half(BEGIN, at, 1, "hipLaunchKernel", "hip_api").track_event
-                begin.flow_ids.append(call)
-                made.half(END, at + 10, 1)
-                begin = made.half(BEGIN, at + 100, uuids[track], name, category).track_event
-                begin.flow_ids.append(call)
-                own = {"src_agent": f"Agent-{source}", "copy_bytes": 64}
-                for key, value in {"corr_id": call, **own}.items():
-                    argument = begin.debug_annotations.add()
-                    argument.name = key
-                    if isinstance(value, str):
-                        argument.string_value = value
-                    else:
-                        argument.uint_value = value
-                made.half(END, at + 600, uuids[track])
-        path = made.write(case.folder / "a.pftrace")
-        _, out, _ = run(case.program, "inspect", "--json", path)
-        sections = json.loads(out)["ranks"][0]["sections"]
-        found = {(row["number"], row["events"]) for row in rows(sections["devices"], "devices")}
-        same(found, {(4, 4), (5, 4)})
-        told = case.printed(path)
-        same("recorder rocprofv3" in told and "without a launch call" not in told, True)
-        same("device 4, stream 1" in told and "device 5, stream 2" in told, True)
-        _, ranks = report_of(case.program, path)
-        found = {
-            (row["kind"], row["count"], row["bytes"])
-            for row in rows(ranks[0]["sections"]["copies"], "by_kind")
-        }
-        names = ("Memcpy HtoD (Host -> Device)", "Memcpy DtoH (Device -> Host)")
-        same(found, {(name, 1, 64) for name in names})
-
-
 def perfetto_of_our_own_is_no_recorders(case: Case) -> None:
     """What `export perfetto` wrote is of any recorder."""
     made = Packets()
@@ -552,6 +452,21 @@ def rocpd_columns_are_left_out(case: Case) -> None:
     same(sum(ns for _, ns in case.kernels(path).values()), 300)
 
 
+def rocpd_of_rocprof_sys_has_words_of_its_own(case: Case) -> None:
+    """For the same calls: launches are joined as those of rocprofv3, and are no ranges."""
+    path = case.folder / "a_results.db"
+    write_rocpd(path, [rocprof_process(5, [100, 200])])
+    same("without a launch call" in case.printed(path), False)
+    database = sqlite3.connect(path)
+    table = next(n for (n,) in database.execute(TABLES) if n.startswith("rocpd_string"))
+    for old, new in (("HIP_RUNTIME_API", "rocm_hip_api"), ("HSA_CORE_API", "rocm_hsa_api")):
+        database.execute(f"UPDATE {table} SET string = ? WHERE string = ?", (new, old))
+    database.commit()
+    database.close()
+    found = case.printed(path)
+    same("rocm_hip_api" in found and "without a launch call" not in found, True)
+
+
 def rocprof_and_ascend_tables_are_refused(case: Case) -> None:
     path = case.folder / "kernels.csv"
     tables = {
@@ -575,6 +490,7 @@ TESTS: dict[str, Test] = {
         globals()
         | vars(stumbling_ascend)
         | vars(stumbling_jax)
+        | vars(stumbling_packets)
         | vars(stumbling_proton)
         | vars(stumbling_rpd)
         | vars(stumbling_xplane)
@@ -612,6 +528,8 @@ Perfetto: clock and track from the defaults of packets: perfetto_track_and_clock
 Perfetto: numbers of names given anew: perfetto_cleared_names_are_given_anew perfetto_older_writers_clear_by_a_field_of_its_own
 Perfetto: a packet that needs what was lost: perfetto_what_needs_lost_names_is_dropped
 Perfetto, rocprofv3: devices and streams are told by names of tracks: perfetto_of_rocprofv3_has_places_in_names
+Perfetto, rocprof-sys, Omnitrace: categories of their own, of streams for kernels and copies: perfetto_of_rocprof_sys_and_omnitrace_have_kernels
+Proton: timelines of several devices, which lanes alone tell: perfetto_of_proton_has_devices_in_lanes
 Perfetto: written by export perfetto: perfetto_of_our_own_is_no_recorders
 Perfetto: Proton's scopes, and flows that end: perfetto_of_proton_has_scopes perfetto_flows_may_end_at_the_work
 Perfetto: numbers of names that no packet tells: perfetto_numbers_of_names_that_nothing_tells
@@ -626,6 +544,7 @@ rocprofv3: grids are work-items: rocprof_grids_are_work_items
 rocprofv3: records of a kind that is not known, and samples: rocprof_records_of_kinds_to_come_are_told
 rocprofv3: rows in no order: rocprof_rows_are_in_no_order
 rocprofv3, rocpd: processes in one file, with the same handles, threads and row numbers: rocprof_processes_share_their_numbers
+rocpd: categories of rocprof-sys: rocpd_of_rocprof_sys_has_words_of_its_own
 rocpd: columns that other writers leave out: rocpd_columns_are_left_out
 RPD: the kernels of a graph share its launch: rpd_kernels_of_a_graph_share_a_call
 RPD: several processes, and launchers, whose ids count from 2^32 times the session: rpd_sessions_have_ids_of_their_own

@@ -600,7 +600,9 @@ static void perfetto_tell_recorder(struct perfetto_reading *reading)
         perfetto_has_category(builder, "scope") || perfetto_has_category(builder, "metric");
     const char *writer = "a program with Perfetto's SDK";
 
-    if (reading->state.is_of_rocprof)
+    if (reading->state.is_of_systems)
+        writer = "rocprof-sys or Omnitrace";
+    else if (reading->state.is_of_rocprof)
         writer = "rocprofv3";
     else if (perfetto_has_category(builder, "cpu_op"))
         writer = "torch.profiler";
@@ -610,6 +612,25 @@ static void perfetto_tell_recorder(struct perfetto_reading *reading)
                    reading->state.is_of_export ? "flopledger export perfetto"
                                                : "%s (Perfetto's packets), version not told",
                    writer);
+}
+
+/* Work whose track does not tell the device is on the one that others tell; on none where these
+ * tell several. */
+static void perfetto_resolve_devices(struct trace_builder *builder)
+{
+    int32_t known = PERFETTO_DEVICE_UNTOLD;
+
+    for (uint32_t i = 0; i < builder->track_count; i++) {
+        int32_t device = builder->tracks[i].is_device ? builder->tracks[i].device : -1;
+
+        if (device >= 0)
+            known = known == PERFETTO_DEVICE_UNTOLD || known == device ? device : -1;
+        if (known == -1)
+            break;
+    }
+    for (uint32_t i = 0; i < builder->track_count; i++)
+        if (builder->tracks[i].device == PERFETTO_DEVICE_UNTOLD)
+            builder->tracks[i].device = known == PERFETTO_DEVICE_UNTOLD ? 0 : known;
 }
 
 /* Slices are joined as their ends come, where it turns out that all tracks go forward in time, and
@@ -649,6 +670,7 @@ static bool perfetto_read_trace(struct trace *trace, struct input_stream *input,
         read_slices(&reading, &again, options, false);
     }
     perfetto_finish_events(&reading);
+    perfetto_resolve_devices(&reading.builder);
     perfetto_tell_recorder(&reading);
     if (reading.state.has_realtime)
         reading.builder.facts.base_time_ns = reading.state.realtime_offset;

@@ -12,19 +12,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Categories in the words of other writers. */
+/* Categories in the words of other writers: rocprofv3, rocprof-sys and, before it, Omnitrace. */
 static struct proto_bytes kineto_category(struct proto_bytes category)
 {
     static const char *const words[][2] = {
-        {"kernel_dispatch", "kernel"},       {"memory_copy", "gpu_memcpy"},
-        {"hip_api", "hip_runtime"},          {"hip_runtime_api", "hip_runtime"},
-        {"hip_compiler_api", "hip_runtime"}, {"marker_api", "user_annotation"},
-        {"hsa_api", "hip_runtime"},          {"rccl_api", "hip_runtime"},
+        {"kernel_dispatch", "kernel"},
+        {"memory_copy", "gpu_memcpy"},
+        {"hip_api", "hip_runtime"},
+        {"hip_runtime_api", "hip_runtime"},
+        {"hip_compiler_api", "hip_runtime"},
+        {"marker_api", "user_annotation"},
+        {"hsa_api", "hip_runtime"},
+        {"rccl_api", "hip_runtime"},
+        {"rocm_hip", "hip_runtime"},
+        {"rocm_hsa", "hip_runtime"},
+        {"rocm_roctx", "user_annotation"},
+        {"rocm_hip_stream", "kernel"},
+        {"device_hip", "kernel"},
     };
+    static const char of_systems[] = "rocm_";
+    size_t skipped = proto_text_begins(category, of_systems) ? strlen(of_systems) : 0;
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (category.length == strlen(words[i][0]) &&
-            memcmp(category.at, words[i][0], category.length) == 0)
+        if (proto_text_is(category, words[i][0]) ||
+            (skipped && category.length == skipped + strlen(words[i][0]) &&
+             memcmp(category.at + skipped, words[i][0], category.length - skipped) == 0))
             return (struct proto_bytes){words[i][1], strlen(words[i][1])};
     }
     return category;
@@ -42,7 +54,11 @@ static const struct perfetto_word *category_word(struct perfetto_state *state, u
     word->category = kineto_category(written);
     word->kind = (uint8_t)torch_profiler_category_kind(word->category.at, word->category.length);
     word->is_translated = word->category.at != written.at && word->kind > EVENT_HOST_OTHER;
+    word->is_of_stream =
+        proto_text_is(written, "rocm_hip_stream") || proto_text_is(written, "device_hip");
     state->is_of_rocprof |= word->category.at != written.at;
+    state->is_of_systems |= word->is_of_stream || (word->category.at != written.at &&
+                                                   proto_text_begins(written, "rocm_"));
     return word;
 }
 
@@ -486,6 +502,25 @@ static void read_instant(struct perfetto_reading *reading, const struct perfetto
         torch_store_event(&reading->store, &text);
 }
 
+/* Of a category for all work of streams: what the name of an event says that it is, where it is no
+ * kernel. What waits is no work. */
+static void use_stream_work(struct perfetto_event *event, struct perfetto_state *state)
+{
+    static const char *const words[][2] = {
+        {"MEMORY_COPY_", "memory_copy"}, {"CopyHostTo", "memory_copy"},
+        {"CopyDeviceTo", "memory_copy"}, {"FillBuffer", "gpu_memset"},
+        {"Marker", "barrier"},           {"InternalMarker", "barrier"},
+        {"Barrier", "barrier"},
+    };
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (proto_text_begins(event->name, words[i][0])) {
+            event->category = string_pool_add(&state->texts, words[i][1], strlen(words[i][1]));
+            event->is_translated = category_word(state, event->category)->kind > EVENT_HOST_OTHER;
+            return;
+        }
+}
+
 /* A copy of rocprofv3, "MEMORY_COPY_HOST_TO_DEVICE", in the words of torch.profiler, so that copies
  * of one kind are one row whichever of its formats was written. Where it comes from is told by an
  * argument, as its track is that of where it goes to. */
@@ -544,8 +579,11 @@ void perfetto_read_track_event(struct perfetto_reading *reading,
         return;
     }
     event.track = perfetto_track_of(&reading->state, event.track_id);
-    if (event.is_translated && event.type == PERFETTO_BEGIN)
+    if (event.is_translated && event.type == PERFETTO_BEGIN) {
+        if (perfetto_word_of(&reading->state, event.category)->is_of_stream)
+            use_stream_work(&event, &reading->state);
         use_copy(&event, reading, sequence);
+    }
     reading->builder.read.lost_names += event.has_lost_name && event.type != PERFETTO_END;
     if (event.type == PERFETTO_BEGIN)
         read_begin(reading, &event, sequence, message, time_ns);

@@ -167,13 +167,15 @@ static bool learn_event_field(struct learned_packet *learned, const char **at, c
     }
 }
 
-/* A slice of our own category is left to the long way, as are copies of rocprofv3, and so is one
- * whose name is a text of its own: each such name would be a layout. */
+/* A slice of our own category is left to the long way, as are copies of rocprofv3, work that its
+ * name alone tells, and so is one whose name is a text of its own: each such name would be a
+ * layout. */
 static bool learn_event(struct learned_packet *learned, struct proto_bytes message)
 {
     struct perfetto_layout *layout = learned->layout;
     const char *at = message.at;
     const char *end = proto_bytes_end(message);
+    const struct perfetto_word *word;
 
     while (at < end)
         if (!learn_event_field(learned, &at, end))
@@ -185,10 +187,10 @@ static bool learn_event(struct learned_packet *learned, struct proto_bytes messa
     if (!layout->is_begin)
         return layout->event.type == PERFETTO_END && layout->value_count == 1 &&
                layout->values[0].what == VALUE_TIME;
-    return layout->has_name && layout->event.category &&
-           !(layout->event.is_translated &&
-             perfetto_word_of(&learned->reading->state, layout->event.category)->kind ==
-                 EVENT_MEMCPY) &&
+    if (!layout->has_name || !layout->event.category)
+        return false;
+    word = perfetto_word_of(&learned->reading->state, layout->event.category);
+    return !(layout->event.is_translated && (word->kind == EVENT_MEMCPY || word->is_of_stream)) &&
            !perfetto_is_ours(learned->reading, &layout->event);
 }
 

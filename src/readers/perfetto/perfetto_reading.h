@@ -60,6 +60,9 @@ struct perfetto_clock {
     bool is_known; /* has an offset */
 };
 
+/* In place of a device's number, until all was read. */
+enum { PERFETTO_DEVICE_UNTOLD = -2 };
+
 /* What a text is where it stands as a name, as a category, or as the name of an argument: looked up
  * when it first does. */
 struct perfetto_word {
@@ -70,6 +73,7 @@ struct perfetto_word {
     uint8_t argument;            /* enum event_arg */
     bool has_known, has_name, has_argument;
     bool is_translated; /* the category is that of a device's work in the words of another writer */
+    bool is_of_stream;  /* the category is that of any work of streams: names tell what it is */
 };
 
 /* A slice that has begun, without its end. */
@@ -136,6 +140,7 @@ struct perfetto_state {
     int64_t realtime_offset;  /* REALTIME less the trace's clock */
     bool has_realtime;
     bool is_of_rocprof; /* some category is in its words */
+    bool is_of_systems; /* some category is one of rocprof-sys or Omnitrace */
     bool is_of_export;  /* `flopledger export perfetto` wrote it, of whatever there was */
     uint64_t meaning;   /* of numbers in packets: counts when what one stands for changes */
     struct perfetto_layouts *layouts; /* of packets; NULL: none was learned */

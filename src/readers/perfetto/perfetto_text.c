@@ -429,6 +429,44 @@ int64_t perfetto_copy_source(const struct perfetto_reading *reading,
     return -1;
 }
 
+/* The number that the text ends with; 0 where it does not. */
+static int64_t last_number(struct proto_bytes text)
+{
+    size_t first = text.length;
+    int64_t number = 0;
+
+    while (first > 0 && text.at[first - 1] >= '0' && text.at[first - 1] <= '9')
+        first--;
+    while (first < text.length && number < INT32_MAX)
+        number = number * 10 + (text.at[first++] - '0');
+    return number;
+}
+
+/* rocprof-sys: "GPU Kernel Dispatch [0] Queue 3"; "GPU Memory Copy to Agent [4] Thread 0", which
+ * counts processors, too, and "HIP Activity Stream 2" do not tell the number that kernels have.
+ * Omnitrace: "HIP Activity Device 0, Queue 3". */
+static bool systems_place(struct proto_bytes name, int64_t *device, int64_t *stream)
+{
+    static const char of_device[] = "HIP Activity Device ";
+
+    if (proto_text_begins(name, of_device)) {
+        const char *comma = memchr(name.at, ',', name.length);
+        struct proto_bytes number = {name.at, comma ? (size_t)(comma - name.at) : name.length};
+
+        *device = last_number(number);
+        *stream = comma ? last_number(name) : 0;
+        return true;
+    }
+    if (!proto_text_begins(name, "GPU Kernel Dispatch [") &&
+        !proto_text_begins(name, "GPU Memory Copy to Agent [") &&
+        !proto_text_begins(name, "HIP Activity Stream "))
+        return false;
+    *device = proto_text_begins(name, "GPU Kernel") ? number_in_brackets(name, 1)
+                                                    : PERFETTO_DEVICE_UNTOLD;
+    *stream = last_number(name);
+    return true;
+}
+
 /* rocprofv3 says it in the names of tracks alone, whose process is that of the host: "COMPUTE AGENT
  * [4] STREAM [3] (GPU)", and with queues for streams "COMPUTE Agent [4] QUEUE [0] GPU", where the
  * word is that of --agent-index. A copy to the host is of the device that it comes from. */
@@ -439,6 +477,8 @@ void perfetto_name_place(const struct perfetto_reading *reading, const struct pe
         perfetto_known_text(&reading->state, reading->state.tracks[event->track].name);
     bool is_to_host = proto_text_has(name, "(CPU");
 
+    if (systems_place(name, device, stream))
+        return;
     *device = is_to_host && event->source >= 0 ? event->source : number_in_brackets(name, 1);
     *stream = number_in_brackets(name, 2);
 }

@@ -114,15 +114,16 @@ static void rocpd_read_copies(struct rocpd_reading *reading)
     sqlite_rows_clear(&rows);
 }
 
-/* By the category of the event; other writers leave it out. */
+/* By the category of the event, in the words of rocprofv3 or rocprof-sys; others leave it out. */
 static enum rocprof_content content_of_region(const char *category, const char *name)
 {
-    static const char *const calls[] = {"HIP_", "HSA_", "RCCL_", NULL};
+    static const char *const calls[] = {"HIP_",      "HSA_",      "RCCL_", "rocm_hip_",
+                                        "rocm_hsa_", "rocm_rccl", "rccl",  NULL};
     static const char *const names[] = {"hip", "hsa_", "nccl", "__hip", NULL};
     const char *const *starts = *category ? calls : names;
     const char *text = *category ? category : name;
 
-    if (has_prefix(category, "ROC"))
+    if (has_prefix(category, "ROC") || has_prefix(category, "rocm_roc"))
         return ROCPROF_UNUSED; /* rocDecode, rocJPEG */
     for (; *starts; starts++)
         if (has_prefix(text, *starts))

@@ -75,6 +75,56 @@ enum event_kind torch_profiler_process_kind(const struct torch_event *event)
     return EVENT_OPERATOR;
 }
 
+/* A number, or the number a text ends with ("stream 7"); -1 where there is none. */
+static int64_t number_at_end(const struct json_slice *slice)
+{
+    struct json_slice end = *slice;
+    int64_t value;
+
+    if (slice_integer(slice, &value))
+        return value;
+    end.text += slice->length;
+    end.length = 0;
+    while (end.length < slice->length && end.text[-1] >= '0' && end.text[-1] <= '9') {
+        end.text--;
+        end.length++;
+    }
+    return slice->is_string && slice_integer(&end, &value) ? value : -1;
+}
+
+/* Where Proton's numbers of GPU threads begin, how far those of two devices are apart, and what it
+ * knows of either at most. */
+enum { LANE_FIRST = 200000, LANES_OF_DEVICE = 1000000, LANE_DEVICES = 32, LANE_STREAMS = 100000 };
+
+/* torch.profiler's pid and tid are device and stream. Proton's pid is 0, or none is there, whatever
+ * the device: that is in the tid (200007 and 1200007 are stream 7 of devices 0 and 1), or in
+ * Perfetto's form in the name of the track ("GPU Stream 7", "GPU Device 1 Stream 7"). */
+struct event_lane torch_profiler_lane(const struct torch_event *event)
+{
+    static const char of_device[] = "GPU Device ";
+    struct event_lane lane = {.device = event->has & HAS_PID ? number_at_end(&event->pid) : 0,
+                              .stream = event->has & HAS_TID ? number_at_end(&event->tid) : -1};
+    int64_t behind = lane.stream - LANE_FIRST;
+    struct json_slice digits = event->tid;
+
+    if (lane.device != 0)
+        return lane;
+    if (behind >= 0 && behind / LANES_OF_DEVICE < LANE_DEVICES &&
+        behind % LANES_OF_DEVICE < LANE_STREAMS)
+        return (struct event_lane){behind / LANES_OF_DEVICE, behind % LANES_OF_DEVICE};
+    if (event->has & HAS_TID && digits.length > strlen(of_device) &&
+        memcmp(digits.text, of_device, strlen(of_device)) == 0) {
+        const char *space =
+            memchr(digits.text + strlen(of_device), ' ', digits.length - strlen(of_device));
+
+        digits.text += strlen(of_device);
+        digits.length = space ? (uint32_t)(space - digits.text) : 0;
+        if (!slice_integer(&digits, &lane.device))
+            lane.device = 0;
+    }
+    return lane;
+}
+
 /* Only these three name themselves in categories; all others, ROCm's too, use CUDA's words. */
 enum platform torch_profiler_category_platform(const char *category, size_t length)
 {

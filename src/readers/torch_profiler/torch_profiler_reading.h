@@ -31,6 +31,15 @@ enum event_kind torch_profiler_process_kind(const struct torch_event *event);
 /* Whose software writes this `cat`; PLATFORM_CUDA where others do, too. */
 enum platform torch_profiler_category_platform(const char *category, size_t length);
 
+/* -1: not told */
+struct event_lane {
+    int64_t device;
+    int64_t stream;
+};
+
+/* By pid and tid, for an event of a device without args "device" and "stream". */
+struct event_lane torch_profiler_lane(const struct torch_event *event);
+
 /* What other devices' recorders call a copy of that direction of MTIA's; NULL: not known. */
 const char *torch_profiler_copy_name(const struct json_slice *direction);
 

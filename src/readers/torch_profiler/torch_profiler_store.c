@@ -233,25 +233,7 @@ static int32_t torch_store_small(int64_t value)
     return value > INT32_MAX || value < INT32_MIN ? -1 : (int32_t)value;
 }
 
-/* A number, or the number a text ends with ("stream 7"); -1 where there is none. */
-static int64_t torch_store_number_in(const struct json_slice *slice)
-{
-    struct json_slice end = *slice;
-    int64_t value;
-
-    if (slice_integer(slice, &value))
-        return value;
-    end.text += slice->length;
-    end.length = 0;
-    while (end.length < slice->length && end.text[-1] >= '0' && end.text[-1] <= '9') {
-        end.text--;
-        end.length++;
-    }
-    return slice->is_string && slice_integer(&end, &value) ? value : -1;
-}
-
-/* Where a device's event tells no "device" or "stream", pid and tid are these numbers: so
- * torch.profiler writes them. Proton's traces have one device, and no pid for it. */
+/* Where a device's event tells no "device" or "stream", pid and tid do. */
 static uint32_t look_up_track(struct torch_store *store, const struct torch_event *event,
                               const struct track_memo *memo)
 {
@@ -263,11 +245,12 @@ static uint32_t look_up_track(struct torch_store *store, const struct torch_even
         .stream = memo->stream,
     };
 
-    if (key.is_device && key.device == -1)
-        key.device =
-            event->has & HAS_PID ? torch_store_small(torch_store_number_in(&event->pid)) : 0;
-    if (key.is_device && key.stream == -1 && event->has & HAS_TID)
-        key.stream = torch_store_number_in(&event->tid);
+    if (key.is_device && (key.device == -1 || key.stream == -1)) {
+        struct event_lane lane = torch_profiler_lane(event);
+
+        key.device = key.device == -1 ? torch_store_small(lane.device) : key.device;
+        key.stream = key.stream == -1 ? lane.stream : key.stream;
+    }
     return trace_builder_track(store->builder, &key);
 }
 
