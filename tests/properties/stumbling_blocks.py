@@ -529,6 +529,7 @@ Perfetto: numbers of names given anew: perfetto_cleared_names_are_given_anew per
 Perfetto: a packet that needs what was lost: perfetto_what_needs_lost_names_is_dropped
 Perfetto, rocprofv3: devices and streams are told by names of tracks: perfetto_of_rocprofv3_has_places_in_names
 Perfetto, rocprof-sys, Omnitrace: categories of their own, of streams for kernels and copies: perfetto_of_rocprof_sys_and_omnitrace_have_kernels
+Perfetto, JSON, unitrace: one category of the host, one of devices: perfetto_and_json_of_unitrace_have_kernels
 Proton: timelines of several devices, which lanes alone tell: perfetto_of_proton_has_devices_in_lanes
 Perfetto: written by export perfetto: perfetto_of_our_own_is_no_recorders
 Perfetto: Proton's scopes, and flows that end: perfetto_of_proton_has_scopes perfetto_flows_may_end_at_the_work

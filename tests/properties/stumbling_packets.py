@@ -209,3 +209,36 @@ def perfetto_of_proton_has_devices_in_lanes(case: Case) -> None:
         same(devices_of(case, file), {(0, 3), (1, 3)})
         _, ranks = report_of(case.program, file)
         same(ranks[0]["sections"]["step_ledger"]["numbers"]["step_time_mean"]["value"], 90_000)
+
+
+UNITRACE = 0xFFFFFFFF - 4242 * 32  # without a rank the process stands for it
+UNITRACE_EVENTS = (
+    ("aten::mm", "cpu_op", 50, 50, 0, 100),  # by ITT
+    ("zeCommandListAppendLaunchKernel", "cpu_op", 50, 50, 10, 20),
+    ("zeCommandListAppendMemoryCopy", "cpu_op", 50, 50, 40, 5),
+    ("gemm_kernel[SIMD16 {64; 1; 1} {256; 1; 1}]", "gpu_op", UNITRACE, UNITRACE, 60, 40),
+    ("zeCommandListAppendBarrier", "gpu_op", UNITRACE, UNITRACE, 110, 900),
+    ("zeCommandListAppendMemoryCopy(M2D)[4096]", "gpu_op", UNITRACE, UNITRACE - 2, 1100, 7),
+    ("zeCommandListAppendMemoryFill[64]", "gpu_op", UNITRACE, UNITRACE, 1200, 3),
+    ("gemm_kernel[SIMD16 {64; 1; 1} {256; 1; 1}]", "gpu_op", UNITRACE - 1, UNITRACE - 3, 60, 40),
+)
+
+
+def perfetto_and_json_of_unitrace_have_kernels(case: Case) -> None:
+    """Of one category for the host and one for devices: calls, copies and waits are known by their names, devices by numbers
+    that count down from the highest."""
+    made, uuids, events = Packets(), {}, []
+    for name, category, pid, tid, at, length in UNITRACE_EVENTS:
+        if (pid, tid) not in uuids:
+            uuids[pid, tid] = len(uuids) + 1
+            made.thread(uuids[pid, tid], pid & 0x7FFFFFFF, tid & 0x7FFFFFFF)
+        made.slice((at * 1000, (at + length) * 1000), uuids[pid, tid], name, category)
+        event = {"ph": "X", "name": name, "cat": category, "pid": pid, "tid": tid}
+        events.append(event | {"ts": at, "dur": length, "args": {"id": "7"}})
+    path = case.folder / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    for file in (path, made.write(case.folder / "a.pftrace")):
+        same("recorder unitrace (Intel)" in case.printed(file), True)
+        same(case.kernels(file), {UNITRACE_EVENTS[3][0]: (1, 40_000)})
+        same(sum(row["total"] for row in case.rows(file, "copies", "by_kind")), 10_000)
+        same(devices_of(case, file), {(0, 3), (1, 1)})  # a wait is no work

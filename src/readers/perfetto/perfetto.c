@@ -604,6 +604,8 @@ static void perfetto_tell_recorder(struct perfetto_reading *reading)
         writer = "rocprof-sys or Omnitrace";
     else if (reading->state.is_of_rocprof)
         writer = "rocprofv3";
+    else if (perfetto_has_category(builder, "gpu_op"))
+        writer = "unitrace (Intel)";
     else if (perfetto_has_category(builder, "cpu_op"))
         writer = "torch.profiler";
     else if (perfetto_has_category(builder, "kernel"))

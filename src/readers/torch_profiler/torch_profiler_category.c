@@ -43,6 +43,7 @@ static const struct category categories[] = {
     {"graph_event_node", EVENT_DEVICE_SYNC}, /* an event recorded or waited for in a CUDA graph */
     {"graph_host_node", EVENT_DEVICE_OTHER}, /* the stream waits for a function on the host */
     {"mtia_ccp_events", EVENT_KERNEL},       /* by their names also copies and waits */
+    {"gpu_op", EVENT_KERNEL}, /* Intel's unitrace: by their names also copies and waits */
     {"mtia_insight", EVENT_DEVICE_OTHER},
     {"mtia_counters", EVENT_DEVICE_OTHER},
 };
@@ -75,6 +76,27 @@ enum event_kind torch_profiler_process_kind(const struct torch_event *event)
     return EVENT_OPERATOR;
 }
 
+/* unitrace calls what a device did by the kernel or, where it copied, filled or waited, by the
+ * call. */
+enum event_kind torch_profiler_command(const char *name)
+{
+    static const char *const copies[] = {"Mem", "Image", "Buffer"};
+    bool is_call = (strncmp(name, "ze", 2) == 0 || strncmp(name, "cl", 2) == 0) && name[2] >= 'A' &&
+                   name[2] <= 'Z';
+
+    if (!is_call)
+        return EVENT_HOST_OTHER;
+    if ((strncmp(name, "zeCommandListAppend", 19) != 0 && strncmp(name, "clEnqueue", 9) != 0) ||
+        strstr(name, "Kernel"))
+        return EVENT_RUNTIME_CALL;
+    if (strstr(name, "Fill"))
+        return EVENT_MEMSET;
+    for (size_t i = 0; i < sizeof copies / sizeof *copies && !strstr(name, "Barrier"); i++)
+        if (strstr(name, copies[i]))
+            return EVENT_MEMCPY;
+    return EVENT_DEVICE_SYNC;
+}
+
 /* A number, or the number a text ends with ("stream 7"); -1 where there is none. */
 static int64_t number_at_end(const struct json_slice *slice)
 {
@@ -96,6 +118,16 @@ static int64_t number_at_end(const struct json_slice *slice)
  * knows of either at most. */
 enum { LANE_FIRST = 200000, LANES_OF_DEVICE = 1000000, LANE_DEVICES = 32, LANE_STREAMS = 100000 };
 
+/* No process has a higher number. unitrace counts its devices down from the highest number of 32
+ * bits, 32 for each rank, and the engines of all devices alike; in Perfetto's form less the highest
+ * bit. */
+enum { UNITRACE_LEAST = 0x70000000, UNITRACE_DEVICES = 32 };
+
+static int64_t unitrace_number(int64_t number)
+{
+    return UINT32_MAX - (number | 0x80000000);
+}
+
 /* torch.profiler's pid and tid are device and stream. Proton's pid is 0, or none is there, whatever
  * the device: that is in the tid (200007 and 1200007 are stream 7 of devices 0 and 1), or in
  * Perfetto's form in the name of the track ("GPU Stream 7", "GPU Device 1 Stream 7"). */
@@ -107,6 +139,9 @@ struct event_lane torch_profiler_lane(const struct torch_event *event)
     int64_t behind = lane.stream - LANE_FIRST;
     struct json_slice digits = event->tid;
 
+    if (lane.device >= UNITRACE_LEAST && lane.device <= UINT32_MAX)
+        return (struct event_lane){unitrace_number(lane.device) % UNITRACE_DEVICES,
+                                   unitrace_number(lane.stream)};
     if (lane.device != 0)
         return lane;
     if (behind >= 0 && behind / LANES_OF_DEVICE < LANE_DEVICES &&
@@ -125,13 +160,16 @@ struct event_lane torch_profiler_lane(const struct torch_event *event)
     return lane;
 }
 
-/* Only these three name themselves in categories; all others, ROCm's too, use CUDA's words. */
+/* Only these name themselves in categories; all others, ROCm's too, use CUDA's words. */
 enum platform torch_profiler_category_platform(const char *category, size_t length)
 {
     static const struct {
         const char *start;
         enum platform platform;
-    } starts[] = {{"mtia_", PLATFORM_MTIA}, {"xpu_", PLATFORM_XPU}, {"async_npu", PLATFORM_NPU}};
+    } starts[] = {{"mtia_", PLATFORM_MTIA},
+                  {"xpu_", PLATFORM_XPU},
+                  {"gpu_op", PLATFORM_XPU},
+                  {"async_npu", PLATFORM_NPU}};
 
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
         if (length >= strlen(starts[i].start) &&

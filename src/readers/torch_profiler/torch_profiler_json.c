@@ -299,6 +299,8 @@ static void tell_recorder(struct trace *trace)
 
         if (strcmp(category, "CANN") == 0 || strcmp(category, "async_npu") == 0)
             writer = "torch_npu.profiler or msprof (Ascend)";
+        if (strcmp(category, "gpu_op") == 0)
+            writer = "unitrace (Intel)";
     }
     for (uint32_t i = 0; i < trace->track_count; i++) {
         if (strcmp(trace_text(trace, trace->tracks[i].process), "CPU functions") == 0)

@@ -31,6 +31,10 @@ enum event_kind torch_profiler_process_kind(const struct torch_event *event);
 /* Whose software writes this `cat`; PLATFORM_CUDA where others do, too. */
 enum platform torch_profiler_category_platform(const char *category, size_t length);
 
+/* What a call of Level Zero or OpenCL makes a device do; EVENT_RUNTIME_CALL: nothing, or a kernel;
+ * EVENT_HOST_OTHER: it is no such call. */
+enum event_kind torch_profiler_command(const char *name);
+
 /* -1: not told */
 struct event_lane {
     int64_t device;

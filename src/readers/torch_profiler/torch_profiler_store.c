@@ -100,7 +100,9 @@ enum {
     NAME_IS_STEP = 2,
     NAME_IS_HIP = 4,
     NAME_IS_DMA = 8,
-    NAME_IS_WAIT = 16
+    NAME_IS_WAIT = 16,
+    NAME_IS_FILL = 32,
+    NAME_IS_CALL = 64
 };
 
 /* Control characters and broken UTF-8 would break a terminal or a page; nearly all names have
@@ -123,6 +125,7 @@ static uint8_t torch_profiler_store_look_at_name(struct torch_store *store, uint
     const char *text = string_pool_text(&store->builder->strings, name);
     size_t length = string_pool_length(&store->builder->strings, name);
     uint8_t facts = NAME_IS_LOOKED_AT;
+    enum event_kind command;
 
     if (name >= store->name_fact_count) {
         size_t known = store->name_fact_count;
@@ -137,6 +140,15 @@ static uint8_t torch_profiler_store_look_at_name(struct torch_store *store, uint
     if (strcmp(text, "dma_request") == 0)
         facts |= NAME_IS_DMA;
     if (strcmp(text, "event_wait") == 0 || strcmp(text, "event_record") == 0)
+        facts |= NAME_IS_WAIT;
+    command = torch_profiler_command(text);
+    if (command != EVENT_HOST_OTHER)
+        facts |= NAME_IS_CALL;
+    if (command == EVENT_MEMCPY)
+        facts |= NAME_IS_DMA;
+    if (command == EVENT_MEMSET)
+        facts |= NAME_IS_FILL;
+    if (command == EVENT_DEVICE_SYNC)
         facts |= NAME_IS_WAIT;
     if (!is_clean(text, length))
         store->builder->read.replaced_names++;
@@ -390,7 +402,12 @@ static uint8_t kind_by_name(struct torch_store *store, uint8_t kind, uint8_t fac
     /* torch_npu has one category for operators and steps, as old profilers had */
     if (facts & NAME_IS_STEP && kind == EVENT_OPERATOR)
         return EVENT_ANNOTATION;
-    /* MTIA has one category for all that its processors do */
+    /* unitrace has one category for all of the host, too */
+    if (facts & NAME_IS_CALL && kind == EVENT_OPERATOR)
+        return EVENT_RUNTIME_CALL;
+    /* MTIA and unitrace have one category for all that a device does */
+    if (facts & NAME_IS_FILL && kind == EVENT_KERNEL)
+        return EVENT_MEMSET;
     if (facts & NAME_IS_DMA && kind == EVENT_KERNEL)
         return EVENT_MEMCPY;
     if (facts & NAME_IS_WAIT && kind == EVENT_KERNEL)
