@@ -47,7 +47,8 @@ struct recorder_folders {
 };
 
 /* LOGDIR/plugins/profile/TIME of JAX and TensorFlow, of which the newest is meant, given as LOGDIR,
- * as LOGDIR/plugins or as LOGDIR/plugins/profile, and NAME_ascend_pt/ASCEND_PROFILER_OUTPUT of
+ * as LOGDIR/plugins or as LOGDIR/plugins/profile (of LOGDIR/rank_3/plugins/profile/TIME the newest
+ * of each rank), and NAME_ascend_pt/ASCEND_PROFILER_OUTPUT of
  * torch_npu (of MindSpore: NAME_ascend_ms), one a rank. */
 void find_recorder_folders(struct recorder_folders *folders, const char *folder);
 /* "RECORDER: what writes the traces", where the folder holds what is recorded before that; NULL

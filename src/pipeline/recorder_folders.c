@@ -6,6 +6,7 @@
 #include "base/text/owned_text.h"
 #include "base/text/prefix.h"
 #include "pipeline/file_content.h"
+#include "ranks/rank_layout.h"
 
 #include <ctype.h>
 #include <stdint.h>
@@ -64,21 +65,64 @@ static bool is_newer(const char *path, const char *other)
     return status.st_mtim.tv_nsec >= other_status.st_mtim.tv_nsec;
 }
 
-/* The newest goes to the front, the rest is counted and dropped. */
+/* Of "LOGDIR/rank_3/plugins/profile/TIME" the part before "/plugins". */
+static size_t length_of_run(const char *path)
+{
+    size_t length = strlen(path);
+
+    for (int slashes = 0; length > 0 && slashes < 3; slashes += path[length] == '/')
+        length--;
+    return length;
+}
+
+static bool are_of_one_run(const char *path, const char *other)
+{
+    size_t length = length_of_run(path);
+
+    return length == length_of_run(other) && strncmp(path, other, length) == 0;
+}
+
+/* Does each process of a job log to a folder of its own, whose name has its rank? */
+static bool are_of_ranks(const struct recorder_folders *folders)
+{
+    for (size_t i = 0; i < folders->count; i++) {
+        char *run = text_format("%.*s", (int)length_of_run(folders->paths[i]), folders->paths[i]);
+        int64_t rank = rank_in_path(path_name(run));
+
+        free(run);
+        for (size_t k = 0; k < i && rank >= 0; k++)
+            if (rank_in_path(folders->paths[k]) == rank &&
+                !are_of_one_run(folders->paths[k], folders->paths[i]))
+                rank = -1;
+        if (rank < 0)
+            return false;
+    }
+    return true;
+}
+
+/* The newest stays, and of ranks the newest of each; the rest is counted and dropped. */
 static void keep_newest(struct recorder_folders *folders)
 {
-    size_t newest = 0;
-    char *kept;
+    bool is_of_ranks = are_of_ranks(folders);
+    size_t kept = 0, end;
 
-    for (size_t i = 1; i < folders->count; i++)
-        if (is_newer(folders->paths[i], folders->paths[newest]))
-            newest = i;
-    kept = folders->paths[newest];
-    folders->paths[newest] = folders->paths[0];
-    folders->paths[0] = kept;
-    folders->older = folders->count - 1;
-    while (folders->count > 1)
-        free(folders->paths[--folders->count]);
+    for (size_t i = 0; i < folders->count; i = end) {
+        char *newest = folders->paths[i];
+
+        for (end = i + 1; end < folders->count; end++) {
+            char *path = folders->paths[end];
+            bool is_new;
+
+            if (is_of_ranks && !are_of_one_run(newest, path))
+                break;
+            is_new = is_newer(path, newest);
+            free(is_new ? newest : path);
+            newest = is_new ? path : newest;
+        }
+        folders->paths[kept++] = newest;
+    }
+    folders->older = folders->count - kept;
+    folders->count = kept;
 }
 
 /* Whatever the folder is called on the command line: ".", "logdir/plugins/". The layouts go by

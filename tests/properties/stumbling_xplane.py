@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import Any
 
-from recorder_formats import report_of, rows
+from recorder_formats import report_of, rows, run
 from stumbling_case import Case, same
 from xplane_file import Event, Line, Plane, environment, gpu_space
 from xplane_file import processor_program, programs_plane, write_space
@@ -118,6 +119,22 @@ def xplane_work_without_a_length_is_told(case: Case) -> None:
     write_space(path, [plane, host])  # the first holds the second, whose time it is
     same(case.code(path), 4)
     same("no work of its steps has a length" in case.printed(path, "report"), True)
+
+
+def xplane_each_rank_may_log_by_itself(case: Case) -> None:
+    """LOGDIR/rank_3/plugins/profile/TIME: of each rank the newest; of folders with other names the newest alone."""
+    for name, wanted in (("rank_", 3), ("run", 1)):
+        logs = case.folder / name
+        for rank in range(3):
+            for time in ("2026_01_01_00_00_00", f"2026_01_01_00_00_0{1 + rank}"):
+                folder = logs / f"{name}{rank}" / "plugins" / "profile" / time
+                folder.mkdir(parents=True)
+                write_space(folder / "host.xplane.pb", [tpu()])
+        _, out, _ = run(case.program, "inspect", "--json", logs)
+        ranks = json.loads(out)["ranks"]
+        same([rank["rank"] for rank in ranks], [0, 1, 2][:wanted] if wanted > 1 else [None])
+        told = case.printed(logs)
+        same(f"passed over: {6 - wanted} older profiles" in told, True)
 
 
 def xplane_empty_lines_and_planes(case: Case) -> None:
