@@ -116,6 +116,42 @@ def perfetto_of_rocprofv3_has_places_in_names(case: Case) -> None:
         same(found, {(name, 1, 64) for name in names})
 
 
+def perfetto_of_rocprofv3_has_streams_alone(case: Case) -> None:
+    """Since ROCm 7: devices are told by arguments, of streams that devices share, too; without these they are one device."""
+    for name in ("STREAM [{}]", 'STREAM [" {} "] '):
+        for has_agents in (True, False):
+            made = Packets()
+            made.thread(1)
+            for stream in range(3):
+                descriptor = made.add().track_descriptor
+                descriptor.uuid, descriptor.name = 100 + stream, name.format(stream)
+            at = 1000
+            for agent, stream, work, category in (
+                (4, 0, "gemm", "kernel_dispatch"),
+                (5, 0, "gemm", "kernel_dispatch"),
+                (4, 1, "add", "kernel_dispatch"),
+                (5, 2, "add", "kernel_dispatch"),
+                (5, 2, "MEMORY_COPY_HOST_TO_DEVICE", "memory_copy"),
+                (5, 2, "MEMORY_COPY_DEVICE_TO_HOST", "memory_copy"),
+            ):
+                at += 1000
+                begin = made.half(BEGIN, at, 100 + stream, work, category).track_event
+                ends = (
+                    ("dst_agent", "src_agent") if "HOST_TO" in work else ("src_agent", "dst_agent")
+                )
+                texts = {"agent": f"Agent-{agent}"}
+                if category == "memory_copy":
+                    texts = {ends[0]: f"Agent-{agent}", ends[1]: "Agent-0"}
+                for key, value in texts.items() if has_agents else ():
+                    begin.debug_annotations.add(name=key, string_value=value)
+                made.half(END, at + 500, 100 + stream)
+            path = made.write(case.folder / "a.pftrace")
+            same(devices_of(case, path), {(4, 2), (5, 4)} if has_agents else {(0, 6)})
+            told = case.printed(path)
+            same(f"device {4 if has_agents else 0}, stream 1" in told, True)
+            same(case.kernels(path)["gemm"], (1 if has_agents else 2, 500 if has_agents else 1000))
+
+
 def devices_of(case: Case, path: Path) -> set[tuple[int, int]]:
     """Number and kernels, copies and memsets of each device."""
     _, out, _ = run(case.program, "inspect", "--json", path)

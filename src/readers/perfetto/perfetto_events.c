@@ -276,7 +276,7 @@ void perfetto_collect_event(struct perfetto_event *event, struct perfetto_readin
     struct proto_field field;
     const char *start;
 
-    *event = (struct perfetto_event){.track_id = sequence->track, .source = -1};
+    *event = (struct perfetto_event){.track_id = sequence->track, .source = -1, .agent = -1};
     do {
         while (walk.at < walk.end &&
                read_usual_event_field(event, &reading->state, sequence, &walk.at, walk.end))
@@ -521,6 +521,18 @@ static void use_stream_work(struct perfetto_event *event, struct perfetto_state 
         }
 }
 
+/* The device of a stream's work, which its track does not tell; -1: not known. */
+static int64_t agent_of_stream_work(const struct perfetto_event *event,
+                                    struct perfetto_reading *reading,
+                                    const struct perfetto_sequence *sequence)
+{
+    const char *argument = "agent";
+
+    if (perfetto_word_of(&reading->state, event->category)->kind == EVENT_MEMCPY)
+        argument = proto_text_has(event->name, "TO_HOST") ? "src_agent" : "dst_agent";
+    return perfetto_agent_of(reading, event, sequence, argument);
+}
+
 /* A copy of rocprofv3, "MEMORY_COPY_HOST_TO_DEVICE", in the words of torch.profiler, so that copies
  * of one kind are one row whichever of its formats was written. Where it comes from is told by an
  * argument, as its track is that of where it goes to. */
@@ -540,7 +552,7 @@ static void use_copy(struct perfetto_event *event, const struct perfetto_reading
         event->name = (struct proto_bytes){name, strlen(name)};
         event->name_word = 0;
     }
-    event->source = perfetto_copy_source(reading, event, sequence);
+    event->source = perfetto_agent_of(reading, event, sequence, "src_agent");
 }
 
 /* The type of an event of Chrome's older form; events with a duration go the way of instants. All
@@ -582,6 +594,8 @@ void perfetto_read_track_event(struct perfetto_reading *reading,
     if (event.is_translated && event.type == PERFETTO_BEGIN) {
         if (perfetto_word_of(&reading->state, event.category)->is_of_stream)
             use_stream_work(&event, &reading->state);
+        if (perfetto_is_stream_alone(reading, event.track))
+            event.agent = agent_of_stream_work(&event, reading, sequence);
         use_copy(&event, reading, sequence);
     }
     reading->builder.read.lost_names += event.has_lost_name && event.type != PERFETTO_END;

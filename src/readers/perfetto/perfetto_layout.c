@@ -168,8 +168,8 @@ static bool learn_event_field(struct learned_packet *learned, const char **at, c
 }
 
 /* A slice of our own category is left to the long way, as are copies of rocprofv3, work that its
- * name alone tells, and so is one whose name is a text of its own: each such name would be a
- * layout. */
+ * name alone tells or whose device an argument does, and so is one whose name is a text of its own:
+ * each such name would be a layout. */
 static bool learn_event(struct learned_packet *learned, struct proto_bytes message)
 {
     struct perfetto_layout *layout = learned->layout;
@@ -190,7 +190,9 @@ static bool learn_event(struct learned_packet *learned, struct proto_bytes messa
     if (!layout->has_name || !layout->event.category)
         return false;
     word = perfetto_word_of(&learned->reading->state, layout->event.category);
-    return !(layout->event.is_translated && (word->kind == EVENT_MEMCPY || word->is_of_stream)) &&
+    return !(layout->event.is_translated &&
+             (word->kind == EVENT_MEMCPY || word->is_of_stream ||
+              perfetto_is_stream_alone(learned->reading, layout->event.track))) &&
            !perfetto_is_ours(learned->reading, &layout->event);
 }
 

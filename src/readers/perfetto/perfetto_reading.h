@@ -264,11 +264,12 @@ struct perfetto_event {
     bool is_translated;           /* work of a device in the words of another writer */
     uint64_t flow;                /* 0: none */
     int64_t source;               /* the agent that a copy of rocprofv3 comes from; -1: not told */
-    uint64_t submission;          /* the stage that the call submits; 0: none */
-    char phase;                   /* of Chrome's older form, as in its JSON; 0: it has none */
-    bool has_lost_name;           /* or category: the file does not tell it */
-    bool is_elsewhere;            /* in that form: of another thread than its track's */
-    int64_t duration_us;          /* in that form */
+    int64_t agent; /* of work on a track of a stream alone, which does not tell it; -1: not told */
+    uint64_t submission; /* the stage that the call submits; 0: none */
+    char phase;          /* of Chrome's older form, as in its JSON; 0: it has none */
+    bool has_lost_name;  /* or category: the file does not tell it */
+    bool is_elsewhere;   /* in that form: of another thread than its track's */
+    int64_t duration_us; /* in that form */
 };
 
 /* A DebugAnnotation. */
@@ -303,10 +304,12 @@ void perfetto_write_place(struct perfetto_reading *reading, uint32_t track,
 /* The device and stream that the track's name tells. */
 void perfetto_name_place(const struct perfetto_reading *reading, const struct perfetto_event *event,
                          int64_t *device, int64_t *stream);
-/* The agent that a copy comes from, as rocprofv3 tells it; -1: it does not. */
-int64_t perfetto_copy_source(const struct perfetto_reading *reading,
-                             const struct perfetto_event *event,
-                             const struct perfetto_sequence *sequence);
+/* Does the track's name tell a stream and no device, as rocprofv3's since ROCm 7? */
+bool perfetto_is_stream_alone(const struct perfetto_reading *reading, uint32_t track);
+/* The agent in this argument, as rocprofv3 writes it; -1: there is none. */
+int64_t perfetto_agent_of(const struct perfetto_reading *reading,
+                          const struct perfetto_event *event,
+                          const struct perfetto_sequence *sequence, const char *name);
 
 /* A TrackEvent's fields, and those of its sequence where it has none. */
 void perfetto_collect_event(struct perfetto_event *event, struct perfetto_reading *reading,

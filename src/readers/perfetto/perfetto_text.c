@@ -397,9 +397,9 @@ static int64_t number_in_brackets(struct proto_bytes name, int pair)
 }
 
 /* "Agent-4", "GPU-0": the number behind the dash. Older versions give the number itself. */
-int64_t perfetto_copy_source(const struct perfetto_reading *reading,
-                             const struct perfetto_event *event,
-                             const struct perfetto_sequence *sequence)
+int64_t perfetto_agent_of(const struct perfetto_reading *reading,
+                          const struct perfetto_event *event,
+                          const struct perfetto_sequence *sequence, const char *name)
 {
     struct proto_walk walk = proto_walk_of(event->arguments);
     struct proto_field field;
@@ -412,7 +412,7 @@ int64_t perfetto_copy_source(const struct perfetto_reading *reading,
         int64_t source;
 
         perfetto_read_argument(&argument, sequence, field.bytes);
-        if (!proto_text_is(argument_name(reading, &argument), "src_agent") || !argument.has_value)
+        if (!proto_text_is(argument_name(reading, &argument), name) || !argument.has_value)
             continue;
         if (argument.value.number == 3 || argument.value.number == 4)
             return argument.value.value <= INT32_MAX ? (int64_t)argument.value.value : -1;
@@ -467,9 +467,17 @@ static bool systems_place(struct proto_bytes name, int64_t *device, int64_t *str
     return true;
 }
 
+bool perfetto_is_stream_alone(const struct perfetto_reading *reading, uint32_t track)
+{
+    return proto_text_begins(
+        perfetto_known_text(&reading->state, reading->state.tracks[track].name), "STREAM [");
+}
+
 /* rocprofv3 says it in the names of tracks alone, whose process is that of the host: "COMPUTE AGENT
  * [4] STREAM [3] (GPU)", and with queues for streams "COMPUTE Agent [4] QUEUE [0] GPU", where the
- * word is that of --agent-index. A copy to the host is of the device that it comes from. */
+ * word is that of --agent-index. A copy to the host is of the device that it comes from. Since ROCm
+ * 7 a stream's track has its number alone, "STREAM [3]" or "STREAM [\" 3 \"] "; arguments have the
+ * agent. */
 void perfetto_name_place(const struct perfetto_reading *reading, const struct perfetto_event *event,
                          int64_t *device, int64_t *stream)
 {
@@ -479,6 +487,14 @@ void perfetto_name_place(const struct perfetto_reading *reading, const struct pe
 
     if (systems_place(name, device, stream))
         return;
+    if (perfetto_is_stream_alone(reading, event->track)) {
+        while (name.length > 0 &&
+               (name.at[name.length - 1] < '0' || name.at[name.length - 1] > '9'))
+            name.length--;
+        *device = event->agent >= 0 ? event->agent : PERFETTO_DEVICE_UNTOLD;
+        *stream = last_number(name);
+        return;
+    }
     *device = is_to_host && event->source >= 0 ? event->source : number_in_brackets(name, 1);
     *stream = number_in_brackets(name, 2);
 }
