@@ -127,6 +127,22 @@ def ascend_databases_may_be_in_wal_mode(case: Case) -> None:
     same([file.name for file in case.folder.iterdir()], [path.name])
 
 
+def ascend_collectives_on_processors_have_a_table_of_names(case: Case) -> None:
+    """Tasks of AI CPUs that run a collective: without their names they would compute."""
+    path = case.folder / "ascend_pytorch_profiler_0.db"
+    made = Database(path, random.Random(0))
+    kind, name = made.string("AI_CPU"), made.string("allreduceAicpuKernel")
+    times = {"startNs": BASE, "endNs": BASE + 9000}
+    made.add("TASK", **times, deviceId=3, globalTaskId=1, taskType=kind, streamId=2)
+    words = "globalTaskId INTEGER, name INTEGER, opType INTEGER, taskType INTEGER"
+    made.connection.execute(f"CREATE TABLE COMMUNICATION_SCHEDULE_TASK_INFO ({words})")
+    made.connection.execute(
+        "INSERT INTO COMMUNICATION_SCHEDULE_TASK_INFO VALUES (1, ?, ?, ?)", (name, name, kind)
+    )
+    made.close()
+    same(case.kernels(path), {"allreduceAicpuKernel": (1, 9000)})
+
+
 NO_CONTEXT = 4294967295
 
 

@@ -575,6 +575,7 @@ Proton: numbers of devices are texts, inner nodes have few metrics or none: prot
 Proton: the tree in MessagePack: proton_trees_in_messagepack_are_those_in_json
 Proton: timelines whose host has scopes alone: proton_timelines_have_scopes
 Proton: a folder of profiles: proton_folders_are_told
+Ascend: collectives on AI CPUs, named in a table of their own: ascend_collectives_on_processors_have_a_table_of_names
 Ascend: folders of MindSpore, and what was not analyzed: ascend_folders_may_be_of_mindspore_or_not_analyzed
 Proton: names in capitals: proton_of_2024_has_names_in_capitals
 Proton: keys in any order, halves of files: proton_trees_are_summed_and_cut_ones_to_where_they_end

@@ -229,12 +229,13 @@ static void ascend_read_run(struct ascend_reading *reading)
 /* The names are in tables beside the tasks, read first so that each task is one look-up. */
 static void ascend_read_infos(struct ascend_reading *reading)
 {
-    static const char *const tables[] = {"COMPUTE_TASK_INFO", "COMMUNICATION_TASK_INFO"};
+    static const char *const tables[] = {"COMPUTE_TASK_INFO", "COMMUNICATION_TASK_INFO",
+                                         "COMMUNICATION_SCHEDULE_TASK_INFO"};
     static const char *const columns[] = {"globalTaskId", "name", NULL};
     static const char *const copy_columns[] = {"globalTaskId", "size", NULL};
     struct sqlite_rows rows;
 
-    for (size_t t = 0; t < 2; t++) {
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
         sqlite_rows_open(&rows, reading->database, tables[t], columns);
         while (sqlite_rows_next(&rows))
             paged_map_set(&reading->infos, (uint64_t)sqlite_integer(&rows, 0, -1),
