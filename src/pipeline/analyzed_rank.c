@@ -2,6 +2,7 @@
 #include "pipeline/analyzed_rank.h"
 
 #include "base/core/attributes.h"
+#include "base/text/prefix.h"
 #include "cost/efficiency/efficiency.h"
 #include "ledger/step_window.h"
 #include "sections/step/steps_replay.h"
@@ -95,32 +96,46 @@ static bool has_kernels_of_its_own(const struct trace *trace, struct error *erro
     return true;
 }
 
-/* Kernels and copies have no category there, and are those of processes that are called so. */
-static bool is_of_first_rocprof(const struct trace *trace)
+/* Kernels and copies have no category there, and are those of processes that are called so. NULL:
+ * nobody's that is known. */
+static const char *writer_that_is_not_read(const struct trace *trace)
 {
-    static const char *const names[] = {"CPU HIP API", "CPU HSA API", "COPY"};
+    static const char of_rocprof[] = "rocprof, which came before rocprofv3 and is not read: record "
+                                     "with rocprofv3 --kernel-trace --memory-copy-trace "
+                                     "--hip-trace";
+    static const char of_xla[] = "the profiler of XLA, whose JSON is not read: name the "
+                                 "HOST.xplane.pb beside it, which jax.profiler.trace writes, too";
+    static const char *const writers[][2] = {
+        {"CPU HIP API", of_rocprof}, {"CPU HSA API", of_rocprof}, {"COPY", of_rocprof},
+        {"/device:GPU:", of_xla},    {"/device:TPU:", of_xla},    {"/host:CPU", of_xla},
+    };
 
     for (uint32_t i = 0; i < trace->track_count; i++)
-        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-            if (strcmp(trace_text(trace, trace->tracks[i].process_name), names[k]) == 0)
-                return true;
-    return false;
+        for (size_t k = 0; k < sizeof writers / sizeof *writers; k++) {
+            const char *process = trace_text(trace, trace->tracks[i].process_name);
+
+            if (writers[k][0][0] == '/' ? has_prefix(process, writers[k][0])
+                                        : strcmp(process, writers[k][0]) == 0)
+                return writers[k][1];
+        }
+    return NULL;
 }
 
 /* False where not one event is of a kind that a profiler of training records: any program may
  * write Chrome's events (a browser, a compiler), and none of them is a gap between operators. */
 static bool is_of_training(const struct trace *trace, struct error *error)
 {
+    const char *writer;
+
     if (trace->device_count > 0 || trace->host_count == 0)
         return true;
     for (uint32_t i = 0; i < trace->host_count; i++)
         if (trace->host[i].kind != EVENT_HOST_OTHER && trace->host[i].kind != EVENT_OVERHEAD)
             return true;
-    if (is_of_first_rocprof(trace))
-        return error_set(error, ERROR_NO_DATA,
-                         "'%s' is of rocprof, which came before rocprofv3 and is not read: record "
-                         "with rocprofv3 --kernel-trace --memory-copy-trace --hip-trace",
-                         trace_text(trace, trace->path));
+    writer = writer_that_is_not_read(trace);
+    if (writer)
+        return error_set(error, ERROR_NO_DATA, "'%s' is of %s", trace_text(trace, trace->path),
+                         writer);
     return error_set(error, ERROR_NO_DATA,
                      "nothing to report in '%s': no operator, kernel, runtime call or range among "
                      "its %" PRIu32 " events; is it a profile of training? 'flopledger inspect' "

@@ -510,6 +510,7 @@ xplane, TPU: "Async XLA Ops" lie over "XLA Ops": xplane_async_ops_overlap_ops
 xplane, TPU: most of "XLA Ops" may wait for copies: xplane_copy_done_is_no_kernel
 xplane, TPU: durations of less than a nanosecond: xplane_times_have_picoseconds xplane_work_without_a_length_is_told
 xplane: one step alone: xplane_a_recording_of_one_step_has_it
+xplane: JSON of it alone: xplane_json_of_it_is_refused
 xplane: a log folder for each rank: xplane_each_rank_may_log_by_itself
 xplane, TPU: lines and planes without events: xplane_empty_lines_and_planes
 xplane, TPU: a plane without device_type_string: xplane_a_tpu_without_a_type_is_no_gpu

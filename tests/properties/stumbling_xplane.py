@@ -137,6 +137,21 @@ def xplane_each_rank_may_log_by_itself(case: Case) -> None:
         same(f"passed over: {6 - wanted} older profiles" in told, True)
 
 
+def xplane_json_of_it_is_refused(case: Case) -> None:
+    """Its events have no categories: what is to be read instead is said."""
+    names = {1: "/device:GPU:0", 2: "/host:CPU"}
+    events: list[dict[str, Any]] = [
+        {"ph": "X", "name": "fusion.1", "pid": 1, "tid": 2, "ts": 1, "dur": 5}
+    ]
+    for pid, name in names.items():
+        meta = {"ph": "M", "pid": pid, "name": "process_name", "args": {"name": name}}
+        events.append(meta)
+    path = case.folder / "perfetto_trace.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    same(case.code(path), 4)
+    same("name the HOST.xplane.pb beside it" in case.printed(path, "report"), True)
+
+
 def xplane_empty_lines_and_planes(case: Case) -> None:
     plane = tpu()
     plane.lines.insert(0, Line("Framework Ops", [], 9))
