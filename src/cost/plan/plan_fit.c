@@ -147,6 +147,13 @@ static bool plan_check_modules(const struct plan_setting *setting, struct error 
     unsigned there = PLAN_CORE_ATTENTION | PLAN_NORMS |
                      (setting->attention == PLAN_UNFUSED ? 0U : PLAN_OPERATORS);
 
+    if (setting->predicts_further && setting->model->prediction_layers == 0)
+        return error_set(error, ERROR_USAGE,
+                         "--mtp trains layers that predict further tokens, and this model has none "
+                         "(num_nextn_predict_layers): leave it out");
+    /* Asked for each layout of a search. */
+    if (setting->recomputed == 0)
+        return true;
     for (int i = 0; i < setting->model->kind_count; i++) {
         const struct layer_kind *kind = &setting->model->kinds[i];
 
@@ -154,7 +161,7 @@ static bool plan_check_modules(const struct plan_setting *setting, struct error 
                  (kind->shared_matrix > 0 ? PLAN_SHARED_EXPERTS : 0U) |
                  (kind->feed_matrix > 0 ? PLAN_DENSE_FEED : 0U) |
                  (kind->latent_up > 0 ? PLAN_LATENT_UP : 0U);
-        if (!plan_has_plain_matmuls(setting->model, kind))
+        if (setting->recomputed & PLAN_OPERATORS && !plan_has_plain_matmuls(setting->model, kind))
             there &= ~(unsigned)PLAN_OPERATORS;
     }
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
@@ -162,10 +169,6 @@ static bool plan_check_modules(const struct plan_setting *setting, struct error 
             return error_set(error, ERROR_USAGE,
                              "--recompute-modules: %s, which this model has not: leave it out",
                              parts[i].what);
-    if (setting->predicts_further && setting->model->prediction_layers == 0)
-        return error_set(error, ERROR_USAGE,
-                         "--mtp trains layers that predict further tokens, and this model has none "
-                         "(num_nextn_predict_layers): leave it out");
     return true;
 }
 
