@@ -22,9 +22,10 @@ DOCUMENT = ROOT / "docs" / "plan-accuracy.md"
 MARKS = ("<!-- own runs -->\n", "<!-- /own runs -->\n")
 DEVICES = {"NVIDIA H100 80GB HBM3": "H100 SXM", "NVIDIA H200": "H200 SXM"}
 OPTIONS = {"eager": ["--eager"], "recompute": ["--eager", "--recompute", "full"], "compile": []}
+RUNTIME = 2e9  # of the plan, which the allocator knows nothing of
 SLOW_GELU = "gpt2"  # told apart: its gelu is eight kernels
 # As the worst that may be: the median of the absolute errors of the step's time, and of the allocator's peak.
-TIME_AT_MOST, MEMORY_AT_MOST = 0.13, 0.25
+TIME_AT_MOST, MEMORY_AT_MOST = 0.13, 0.04
 
 
 def numbers_of(program: str, row: dict[str, Any]) -> dict[str, Any]:
@@ -61,6 +62,8 @@ def line_of(program: str, row: dict[str, Any]) -> dict[str, Any]:
     numbers = numbers_of(program, row)
     planned = planned_ms(row, numbers)
     memory = numbers.get("plan_memory.total")
+    if memory is not None:
+        memory -= RUNTIME
     assert planned is not None, row
     return row | {
         "planned": planned,

@@ -63,7 +63,7 @@ CHANGES = {
     "32 bits": (lambda of: {"--dtype": "fp32"}, (1, MANY), (0.8, 2)),
     "FlashAttention-2": (lambda of: {"--attention": "flash2"}, (1, MANY), (1, 1)),
     "unfused attention": (lambda of: {"--attention": "unfused"}, (1, MANY), (1, MANY)),
-    "operators unfused": (lambda of: {"--eager": None}, (1, MANY), (1, 1)),
+    "operators unfused": (lambda of: {"--eager": None}, (1, MANY), (0.7, MANY)),
     "nothing hidden": (lambda of: {"--no-overlap": None}, (1, MANY), (1, 1)),
     "a slower host": (lambda of: {"--launch": 40}, (1, MANY), (1, 1)),
     "the optimizer sharded": (lambda of: {"--zero": 1}, (0, MANY), (0, 1)),

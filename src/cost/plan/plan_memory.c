@@ -154,7 +154,8 @@ static double plan_kept_middle(const struct plan_context *context, const struct 
                                unsigned again)
 {
     const struct architecture *model = context->setting->model;
-    double copies = model->is_gated || kind->experts > 0 ? 3.0 : 2.0;
+    double copies = (model->is_gated || kind->experts > 0 ? 3.0 : 2.0) +
+                    (model->is_gated && context->setting->is_eager ? 1.0 : 0.0);
     double dense = again & PLAN_DENSE_FEED ? 0.0 : plan_feed_size(model, kind->feed_matrix);
     double shared =
         again & (PLAN_SHARED_EXPERTS | PLAN_MOE) ? 0.0 : plan_feed_size(model, kind->shared_matrix);
@@ -163,6 +164,34 @@ static double plan_kept_middle(const struct plan_context *context, const struct 
 
     return (dense + shared) * copies +
            routed * plan_feed_size(model, kind->expert_matrix) * of_experts;
+}
+
+/* Bytes of a hidden column that a norm keeps beside its input and its result where no kernel is
+ * fused for it: it has both its input and what it normalizes in 32 bits, as transformers' norms do
+ * with the residual that autocast leaves in 32 bits. */
+static double plan_norm_bytes(const struct plan_context *context, unsigned again)
+{
+    return context->setting->is_eager && !(again & PLAN_NORMS) ? 8.0 - context->element : 0.0;
+}
+
+/* Of one micro-batch, as the loss needs them: as they are computed and in 32 bits; without a fused
+ * kernel the softmax, its gradient and that of the logits, each in 32 bits. */
+static double plan_logit_bytes(const struct plan_context *context)
+{
+    return context->setting->is_eager ? 12.0 : context->element + 4.0;
+}
+
+/* PyTorch's gradients are made in the backward, while activations go, and are gone before the next
+ * forward: at its most there is one or the other. Those of several micro-batches stay, and so do
+ * the buckets that are reduced among devices. */
+static bool plan_makes_gradients_late(const struct plan_context *context)
+{
+    const struct plan_layout *layout = context->layout;
+    int64_t replicas = layout->data * layout->context;
+
+    return context->setting->is_eager && layout->pipeline == 1 &&
+           context->setting->batch == layout->data * layout->micro &&
+           (replicas == 1 || layout->zero >= 3);
 }
 
 /* Inputs of products and norms; what a mask or a statistic adds is little. Korthikanti
@@ -189,13 +218,15 @@ static double plan_layer_activations(const struct plan_context *context,
     if (again & PLAN_OPERATORS)
         return plan_kept_by_operators(context, kind);
     if (context->layout->recompute == RECOMPUTE_FULL)
-        return context->element * context->tokens * hidden / split;
-    return context->tokens *
-           (context->element * ((again & PLAN_NORMS ? 3.0 : 5.0) + routed) * hidden / split +
-            (context->element *
-                 (plan_kept_middle(context, kind, again) + queries + plan_result_columns(kind)) +
-             scores) /
-                tensor);
+        return fmax(context->element, setting->is_eager ? 4.0 : 0.0) * context->tokens * hidden /
+               split;
+    return context->tokens * ((context->element * ((again & PLAN_NORMS ? 3.0 : 5.0) + routed) +
+                               2.0 * plan_norm_bytes(context, again)) *
+                                  hidden / split +
+                              (context->element * (plan_kept_middle(context, kind, again) +
+                                                   queries + plan_result_columns(kind)) +
+                               scores) /
+                                  tensor);
 }
 
 /* Gradients of the layer at work: of what goes in and comes out, which all devices of a tensor
@@ -291,32 +322,36 @@ static struct plan_memory plan_memory_of_stage(const struct plan_context *contex
         held.parameters.experts / (double)plan_shards(context, plan_expert_replicas(layout)).size;
     bool is_whole = plan_keeps_whole(setting, layout);
     double states = layout->zero >= 1 ? shard : all;
+    double logits = plan_logit_bytes(context) * context->tokens * held.logits;
+    /* PyTorch's are, before the first layer's backward begins; of fused ones none was measured. */
+    double gone = setting->is_eager ? logits : 0.0;
     struct plan_memory memory = {
         .weights = context->element * (layout->zero >= 3 && !is_whole ? shard : all),
         .gradients =
             (double)setting->gradient_bytes * (layout->zero >= 2 && !is_whole ? shard : all),
         .optimizer = plan_optimizer_bytes_kept(context) * states,
-        .activations = kept.working + kept.all * held.layers / (double)setting->model->layers *
-                                          plan_held_micro_batches(context, held.before),
+        .activations = fmax(kept.working - gone, 0.0) +
+                       kept.all * held.layers / (double)setting->model->layers *
+                           plan_held_micro_batches(context, held.before),
     };
     /* The optimizer reads gradients of 16 bits from a copy in 32, when the activations are gone:
      * Megatron's logs of 2021 have 20 bytes a parameter of it, its README as many. FSDP's weights
      * are themselves in 32 bits. */
     double copy = setting->gradient_bytes < 4 && layout->zero < 3 ? 4.0 * states : 0.0;
 
-    /* One micro-batch's logits as they are computed and in 32 bits. */
-    memory.other = RUNTIME_BYTES + fmax((context->element + 4.0) * context->tokens * held.logits,
-                                        copy - memory.activations);
+    /* Gradients in 16 bits, moments in 16 bits without a copy of the weights, the loss in pieces.
+     */
+    memory.least = memory.weights + memory.gradients * 2.0 / (double)setting->gradient_bytes +
+                   4.0 * states + memory.activations * 0.6;
+    if (plan_makes_gradients_late(context))
+        memory.gradients = fmax(memory.gradients - memory.activations - logits, 0.0);
+    memory.other = RUNTIME_BYTES + fmax(logits, copy - memory.activations);
 
     /* FSDP holds a layer's gathered weights, and those of the next. */
     if (layout->zero >= 3 && !is_whole && shard < all)
         memory.other += 2.0 * context->element * plan_largest_layer(context);
     memory.total =
         memory.weights + memory.gradients + memory.optimizer + memory.activations + memory.other;
-    /* Gradients in 16 bits, moments in 16 bits without a copy of the weights, the loss in pieces.
-     */
-    memory.least = memory.weights + memory.gradients * 2.0 / (double)setting->gradient_bytes +
-                   4.0 * states + memory.activations * 0.6;
     return memory;
 }
 

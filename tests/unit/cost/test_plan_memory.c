@@ -210,9 +210,43 @@ static void operators_of_other_layers_are_refused(void **state)
     }
 }
 
+/* Norms keep their input and what they normalize in 32 bits, a gate its activation, the loss three
+ * times its logits in 32 bits; gradients come when those have gone, but where buckets or further
+ * micro-batches hold them. */
+static void eager_code_keeps_more_and_makes_gradients_late(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_layout layout = one_device;
+    const double layer =
+        4096.0 * (2.0 * (5 * 4096 + 4 * 14336 + 4096 + 2048 + 4096) + 2.0 * 6.0 * 4096);
+    const double logits = 12.0 * 4096.0 * 128256.0;
+    struct plan_memory memory;
+
+    (void)state;
+    setting.is_eager = true;
+    setting.batch = 1;
+    memory = plan_memory(&setting, &layout);
+    assert_true(is_near(memory.activations, 32.0 * layer));
+    assert_true(is_near(memory.other, 2.0e9 + logits));
+    assert_true(is_near(memory.gradients, fmax(4.0 * 8030261248.0 - 32.0 * layer - logits, 0.0)));
+    assert_true(memory.gradients < 4.0 * 8030261248.0);
+    layout.recompute = RECOMPUTE_FULL;
+    memory = plan_memory(&setting, &layout);
+    assert_true(is_near(memory.gradients, 4.0 * 8030261248.0 - memory.activations - logits));
+    assert_true(is_near(memory.activations, 32.0 * 4.0 * 4096.0 * 4096.0));
+    setting.batch = 2;
+    assert_true(is_near(plan_memory(&setting, &layout).gradients, 4.0 * 8030261248.0));
+    layout.data = 2;
+    assert_true(is_near(plan_memory(&setting, &layout).gradients, 4.0 * 8030261248.0));
+    layout.zero = 3;
+    assert_true(plan_memory(&setting, &layout).gradients < 2.0 * 8030261248.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(eager_code_keeps_more_and_makes_gradients_late),
         cmocka_unit_test(operators_are_kept_and_computed_again),
         cmocka_unit_test(operators_of_other_layers_are_refused),
         cmocka_unit_test(numbers_of_32_bits_take_twice_as_many_bytes),
