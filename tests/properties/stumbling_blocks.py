@@ -530,6 +530,7 @@ Perfetto: clock and track from the defaults of packets: perfetto_track_and_clock
 Perfetto: numbers of names given anew: perfetto_cleared_names_are_given_anew perfetto_older_writers_clear_by_a_field_of_its_own
 Perfetto: a packet that needs what was lost: perfetto_what_needs_lost_names_is_dropped
 Perfetto, rocprofv3: devices and streams are told by names of tracks: perfetto_of_rocprofv3_has_places_in_names
+Perfetto, rocpd2pftrace: several processes whose correlations are the same: perfetto_of_several_processes_has_flows
 Perfetto, rocprofv3 since ROCm 7: tracks of streams alone: perfetto_of_rocprofv3_has_streams_alone
 Perfetto, rocprof-sys, Omnitrace: categories of their own, of streams for kernels and copies: perfetto_of_rocprof_sys_and_omnitrace_have_kernels
 Perfetto, JSON, unitrace: one category of the host, one of devices: perfetto_and_json_of_unitrace_have_kernels

@@ -152,6 +152,25 @@ def perfetto_of_rocprofv3_has_streams_alone(case: Case) -> None:
             same(case.kernels(path)["gemm"], (1 if has_agents else 2, 500 if has_agents else 1000))
 
 
+def perfetto_of_several_processes_has_flows(case: Case) -> None:
+    """rocpd2pftrace: correlations are of a process; that of another one has not launched this kernel."""
+    for flow, without in ((7, False), (8, True)):
+        made = Packets()
+        made.thread(1)
+        descriptor = made.add().track_descriptor
+        descriptor.uuid, descriptor.name = 2, "STREAM [1]"
+        for track, time, name, category, own in (
+            (1, 1000, "hipLaunchKernel", "hip_api", 7),
+            (2, 5000, "gemm", "kernel_dispatch", flow),
+        ):
+            begin = made.half(BEGIN, time, track, name, category).track_event
+            begin.flow_ids.append(2**63 + own)
+            begin.debug_annotations.add(name="corr_id", uint_value=1)
+            made.half(END, time + 500, track)
+        told = case.printed(made.write(case.folder / "a.pftrace"))
+        same("without a launch call: 1" in told, without)
+
+
 def devices_of(case: Case, path: Path) -> set[tuple[int, int]]:
     """Number and kernels, copies and memsets of each device."""
     _, out, _ = run(case.program, "inspect", "--json", path)

@@ -391,14 +391,16 @@ static void add_half(struct perfetto_reading *reading, uint32_t index,
         LARGE_ARRAY_ADD(reading->slices, reading->slice_count, *slice);
 }
 
-/* What joins a call and its work where no argument does. */
-static void join_by_flow(struct found_event *event, const struct perfetto_event *from)
+/* What joins a call and its work where no argument does. rocprofv3's correlations are of a process,
+ * and rocpd2pftrace writes several into a file; flows are of all. */
+static void join_by_flow(const struct perfetto_reading *reading, struct found_event *event,
+                         const struct perfetto_event *from)
 {
     uint64_t id = from->submission ? from->submission : from->flow;
     bool can =
         event->kind == EVENT_RUNTIME_CALL || event_kind_is_on_device((enum event_kind)event->kind);
 
-    if (can && event->correlation == NO_ID && id)
+    if (can && (event->correlation == NO_ID || reading->state.is_of_rocprof) && id)
         event->correlation = (int64_t)(id & INT64_MAX);
 }
 
@@ -416,7 +418,7 @@ static void add_open_slice(struct perfetto_reading *reading, const struct perfet
                            struct perfetto_slice *slice, int64_t time_ns)
 {
     slice->event.start_ns = time_ns;
-    join_by_flow(&slice->event, event);
+    join_by_flow(reading, &slice->event, event);
     add_half(reading, event->track, slice, time_ns);
 }
 
