@@ -191,16 +191,15 @@ static void plan_add_tensor(const struct plan_context *context, struct plan_pass
                          plan_collective_seconds(context, PLAN_ALL_REDUCE, bytes, group));
 }
 
-/* Keys and values go around the ring of context ranks while attention works; only what takes
- * longer is seen. */
+/* Keys and values go around the ring of context ranks while attention works, all of it and not only
+ * what it takes beyond the peak; only what takes longer is seen. */
 static void plan_add_context(const struct plan_context *context, const struct layer_kind *kind,
-                             struct plan_pass *pass, double factor)
+                             struct plan_pass *pass, double attention, double factor)
 {
     struct plan_group group = {context->layout->context, context->layout->tensor};
     double columns = (double)(kind->key_heads * (kind->key_size + kind->value_size)) /
                      (double)context->layout->tensor;
-    double bytes = context->element * context->tokens * columns * (double)context->layout->context;
-    double attention = pass->accounts[PLAN_ATTENTION];
+    double bytes = context->element * context->tokens * columns * (double)group.size;
     double seconds = factor * plan_collective_seconds(context, PLAN_ALL_GATHER, bytes, group);
 
     plan_pass_charge(pass, PLAN_CONTEXT, fmax(seconds - attention, 0.1 * seconds));
@@ -277,17 +276,20 @@ static struct plan_pass plan_forward(const struct plan_context *context,
 {
     struct plan_products list = plan_products_of(context, kind);
     struct plan_pass pass = {.device = 0.0};
+    double attention;
 
     for (int i = 0; i < list.count; i++)
         plan_add_product(context, &pass, list.products[i]);
     plan_add_product(context, &pass, plan_router(context, kind));
+    attention = -pass.device;
     plan_add_scores(context, kind, &pass, false);
+    attention += pass.device;
     plan_add_scan(context, kind, &pass, false);
     plan_add_stream(context, &pass, plan_streamed_bytes(context, kind), STREAM_KERNELS);
     plan_add_rotation(context, kind, &pass, false);
     plan_add_between_experts(context, kind, &pass, false);
     plan_add_tensor(context, &pass);
-    plan_add_context(context, kind, &pass, 1.0);
+    plan_add_context(context, kind, &pass, attention, 1.0);
     plan_add_routing(context, kind, &pass);
     return pass;
 }
@@ -304,11 +306,14 @@ static struct plan_pass plan_backward(const struct plan_context *context,
 {
     struct plan_products list = plan_products_of(context, kind);
     struct plan_pass pass = {.device = 0.0};
+    double attention;
 
     for (int i = 0; i < list.count; i++)
         plan_add_backward(context, &pass, list.products[i]);
     plan_add_backward(context, &pass, plan_router(context, kind));
+    attention = -pass.device;
     plan_add_scores(context, kind, &pass, true);
+    attention += pass.device;
     plan_add_scan(context, kind, &pass, true);
     plan_add_stream(context, &pass,
                     1.5 * plan_streamed_bytes(context, kind) +
@@ -318,7 +323,7 @@ static struct plan_pass plan_backward(const struct plan_context *context,
     plan_add_rotation(context, kind, &pass, true);
     plan_add_between_experts(context, kind, &pass, true);
     plan_add_tensor(context, &pass);
-    plan_add_context(context, kind, &pass, 2.0);
+    plan_add_context(context, kind, &pass, attention, 2.0);
     plan_add_routing(context, kind, &pass);
     return pass;
 }

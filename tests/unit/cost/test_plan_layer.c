@@ -357,9 +357,44 @@ static void the_fastest_kernel_is_not_slower_than_another(void **state)
     }
 }
 
+/* 1,024 columns of keys and as many of values, of half of the sequence each. What attention takes
+ * at the peak hides them as well as what it takes beyond. */
+static void all_of_attention_hides_the_ring(void **state)
+{
+    struct architecture model = {0};
+    struct plan_setting setting = plan_for(&model, "llama-3-8b");
+    struct plan_layout layout = one_device;
+    struct plan_context context;
+    struct plan_pass attention = {.device = 0.0};
+    struct plan_pass forward;
+    double seconds;
+
+    (void)state;
+    layout.context = 2;
+    setting.node = 1;
+    setting.network = 30e9;
+    context = plan_context_of(&setting, &layout);
+    seconds = plan_collective_seconds(&context, PLAN_ALL_GATHER, 2.0 * 4096 * 2048,
+                                      (struct plan_group){2, 1});
+    plan_add_scores(&context, &model.kinds[0], &attention, false);
+    forward = plan_layers(&context).forward;
+    /* Longer than what is beyond the peak, shorter than all. */
+    assert_true(seconds > 1.2 * attention.accounts[PLAN_ATTENTION]);
+    assert_true(seconds < attention.device);
+    assert_true(fabs(forward.accounts[PLAN_CONTEXT] / (32.0 * 0.1 * seconds) - 1.0) < 1e-9);
+    setting.network = 1e9;
+    context = plan_context_of(&setting, &layout);
+    seconds = plan_collective_seconds(&context, PLAN_ALL_GATHER, 2.0 * 4096 * 2048,
+                                      (struct plan_group){2, 1});
+    forward = plan_layers(&context).forward;
+    assert_true(fabs(forward.accounts[PLAN_CONTEXT] / (32.0 * (seconds - attention.device)) - 1.0) <
+                1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_of_attention_hides_the_ring),
         cmocka_unit_test(activations_of_32_bits_stream_twice_as_much),
         cmocka_unit_test(the_fastest_kernel_is_not_slower_than_another),
         cmocka_unit_test(biases_are_added_in_32_bits_behind_deepep),
