@@ -4,23 +4,6 @@
 
 #include <math.h>
 
-/* From the weights back to the width: models differ in what they call intermediate_size. */
-double plan_feed_size(const struct architecture *model, int64_t matrix)
-{
-    return (double)matrix / (double)model->hidden_size / (model->is_gated ? 3.0 : 2.0);
-}
-
-double plan_query_columns(const struct layer_kind *kind)
-{
-    return (double)(kind->heads * kind->key_size +
-                    kind->key_heads * (kind->key_size + kind->value_size));
-}
-
-double plan_result_columns(const struct layer_kind *kind)
-{
-    return (double)(kind->heads * kind->value_size);
-}
-
 double plan_streamed_bytes(const struct plan_context *context, const struct layer_kind *kind)
 {
     const struct plan_setting *setting = context->setting;

@@ -4,12 +4,26 @@
 
 #include "cost/plan/plan_operators.h"
 
-/* Columns that a token's queries, keys and values have together, and those of its result. */
-double plan_query_columns(const struct layer_kind *kind);
-double plan_result_columns(const struct layer_kind *kind);
+/* Asked for each layout of a search, so that they are no calls. */
 
-/* Output columns and the depth of a kind's feed-forward on one device of the tensor group. */
-double plan_feed_size(const struct architecture *model, int64_t matrix);
+/* Columns that a token's queries, keys and values have together, and those of its result. */
+static inline double plan_query_columns(const struct layer_kind *kind)
+{
+    return (double)(kind->heads * kind->key_size +
+                    kind->key_heads * (kind->key_size + kind->value_size));
+}
+
+static inline double plan_result_columns(const struct layer_kind *kind)
+{
+    return (double)(kind->heads * kind->value_size);
+}
+
+/* Output columns and the depth of a kind's feed-forward: from the weights back to the width, as
+ * models differ in what they call intermediate_size. */
+static inline double plan_feed_size(const struct architecture *model, int64_t matrix)
+{
+    return (double)matrix / (double)model->hidden_size / (model->is_gated ? 3.0 : 2.0);
+}
 
 /* Kernels of the operators that stream, in a framework without fusion over them. */
 #define STREAM_KERNELS 10.0
