@@ -35,13 +35,26 @@ struct job_list {
     struct file_job *jobs;
     size_t count;
     atomic_size_t next;
+    bool has_parts; /* some file is of several ranks: numbers in names are then of hosts, or none */
     unsigned threads_per_file;
     const struct file_reading *reading;
     struct progress *progress;
 };
 
-/* The order of what tells the rank: the trace itself; the name of its file; the place in a
- * file of several ranks, which counts on from the files before. All writing goes to the job's
+/* The order of what tells the rank: the trace itself; the name of its file; the place in a file of
+ * several ranks, which counts on from the files before. Where some file has several, a number in
+ * the name of another only tells its place, too. */
+static void set_rank(struct run_facts *facts, const struct file_job *job, bool has_parts)
+{
+    if (facts->rank < 0 && job->file->rank >= 0) {
+        facts->rank = has_parts ? 0 : job->file->rank;
+        facts->is_rank_by_order = has_parts;
+    }
+    if (facts->is_rank_by_order)
+        facts->rank += job->parts_before;
+}
+
+/* All writing goes to the job's
  * own fields, so that threads share nothing but the list's counter. */
 static void do_job(struct file_job *job, const struct job_list *list)
 {
@@ -60,10 +73,7 @@ static void do_job(struct file_job *job, const struct job_list *list)
         return;
     }
     trace.name = job->file->name;
-    if (trace.facts.rank < 0)
-        trace.facts.rank = job->file->rank;
-    else if (trace.facts.is_rank_by_order)
-        trace.facts.rank += job->parts_before;
+    set_rank(&trace.facts, job, list->has_parts);
     job->rank = trace.facts.rank;
     job->is_damaged = read_is_partial(&trace.read);
     if (list->reading->captures &&
@@ -186,6 +196,7 @@ static void list_jobs(struct job_list *list, struct trace_source *sources,
                                         .parts_before = parts_before,
                                         .error = error});
         parts_before += parts;
+        list->has_parts = list->has_parts || parts > 1;
     }
 }
 

@@ -1,6 +1,7 @@
 /* All ranks of a run together. */
 #include "ranks/all_ranks.h"
 
+#include "base/core/hash_map.h"
 #include "base/core/invariant.h"
 #include "base/core/search.h"
 #include "ranks/call_join.h"
@@ -338,12 +339,47 @@ enum { MISSING_MAX = 64 };
 
 /* ---- which ranks ---------------------------------------------------------------------------- */
 
-/* Takes the set's digests; of several of one rank the first counts. The set is sorted by rank,
- * so summaries of one rank follow each other. The first window is kept, or else the first: sorting
- * by bytes makes that the same one on every machine and in every order of files. */
+/* Of digests of one recording the same. */
+static uint64_t recording_key(const struct rank_digest *digest)
+{
+    int64_t numbers[4] = {digest->device};
+
+    if (digest->step_count > 0) {
+        numbers[1] = digest->steps[0].start_ns;
+        numbers[2] = digest->steps[digest->step_count - 1].end_ns;
+    }
+    if (digest->call_count > 0)
+        numbers[3] = digest->calls[0].start_ns;
+    return shared_text_hash(numbers, sizeof numbers);
+}
+
+/* The first `count` of the list of digests. */
+struct listed_recordings {
+    struct hash_map by_key; /* the first of those with one key: its place in the list */
+    uint32_t count;
+};
+
+/* Whether a trace that does not tell its rank is the recording of one that was listed before. */
+static bool has_recording(const struct all_ranks *run, struct listed_recordings *listed,
+                          const struct rank_digest *digest)
+{
+    uint32_t place;
+
+    for (; listed->count < run->count; listed->count++)
+        (void)hash_map_add(&listed->by_key, recording_key(run->digest_list[listed->count]),
+                           listed->count);
+    place = hash_map_find(&listed->by_key, recording_key(digest));
+    return place < run->count && is_same_recording(run->digest_list[place], digest);
+}
+
+/* Takes the set's digests; of several of one rank the first counts, and one without a number does
+ * not that is the recording of another. The set is sorted by rank, so summaries of one rank follow
+ * each other, and those without a number are last. The first window is kept, or else the first:
+ * sorting by bytes makes that the same one on every machine and in every order of files. */
 static void collect_digests(struct all_ranks *run, struct digest_set *set)
 {
     struct rank_digest *all = require_memory(calloc(set->count + 1, sizeof *all));
+    struct listed_recordings listed = {0};
     uint32_t decoded = 0;
 
     run->digests = all;
@@ -357,7 +393,9 @@ static void collect_digests(struct all_ranks *run, struct digest_set *set)
         if (!digest_set_take(digest, set, &set->records[i]))
             continue;
         decoded++;
-        if (!last || (*last)->rank < 0 || (*last)->rank != digest->rank) {
+        if (!has_known_rank(digest) && has_recording(run, &listed, digest)) {
+            run->doubles[run->double_count++] = digest;
+        } else if (!last || (*last)->rank < 0 || (*last)->rank != digest->rank) {
             run->digest_list[run->count++] = digest;
         } else if (is_later_window(digest, *last)) {
             run->doubles[run->double_count++] = *last;
@@ -366,6 +404,7 @@ static void collect_digests(struct all_ranks *run, struct digest_set *set)
             run->doubles[run->double_count++] = digest;
         }
     }
+    hash_map_clear(&listed.by_key);
 }
 
 static void all_ranks_find_world(struct all_ranks *run)
@@ -507,6 +546,15 @@ static void list_all_alone(struct all_ranks *run)
             run->joins.join_of[i][k] = NO_JOIN;
 }
 
+static bool are_all_one_recording(const struct all_ranks *run)
+{
+    uint32_t same = 0;
+
+    while (same < run->double_count && is_same_recording(run->digest_list[0], run->doubles[same]))
+        same++;
+    return same == run->double_count;
+}
+
 /* The order matters: which ranks there are, then which calls of them are one, which both the
  * test for other runs and the clocks need; waits come last, as they compare durations only and
  * need no clocks. */
@@ -521,8 +569,9 @@ void all_ranks_init(struct all_ranks *run, struct digest_set *set, const struct 
     place_ranks(run);
     join_calls(&run->joins, run->digest_list, run->count);
     if (run->count + run->double_count > 1 && !run->layout.is_given)
-        run->other_runs = sign_of_other_runs(
-            &(struct run_question){run->digest_list, run->count, &run->joins, run->world_size});
+        run->other_runs =
+            sign_of_other_runs(&(struct run_question){run->digest_list, run->count, &run->joins,
+                                                      run->world_size, are_all_one_recording(run)});
     if (run->other_runs)
         list_all_alone(run);
     align_clocks(&run->clocks, run->digest_list, &run->joins);

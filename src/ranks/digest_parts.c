@@ -194,6 +194,12 @@ static void put_process(struct bytes *writer, const struct encoding *encoding)
     bytes_add(writer, process, process ? strlen(process) : 0);
 }
 
+static void put_counted(struct bytes *writer, const struct encoding *encoding)
+{
+    if (encoding->digest->is_rank_by_order)
+        bytes_add_varint(writer, 1);
+}
+
 /* A part is written to a buffer of its own first, as its length stands before it. Empty parts
  * beyond those that every version needs are left out. */
 void digest_encode(struct bytes *writer, const struct rank_digest *digest,
@@ -206,7 +212,7 @@ void digest_encode(struct bytes *writer, const struct rank_digest *digest,
         {PART_FACTS, put_facts},     {PART_NAMES, put_names},         {PART_STEPS, put_steps},
         {PART_GROUPS, put_groups},   {PART_CALLS, put_calls},         {PART_EXPOSED, put_exposed},
         {PART_TOKENS, put_tokens},   {PART_EXCHANGES, put_exchanges}, {PART_CHAINS, put_chains},
-        {PART_PROCESS, put_process},
+        {PART_PROCESS, put_process}, {PART_COUNTED, put_counted},
     };
     const struct encoding encoding = {.digest = digest, .texts = texts};
 
@@ -574,15 +580,21 @@ static void decode_process(struct decoding *decoding, struct digest_reader *read
                                                 (size_t)(reader->end - reader->at));
 }
 
+static void decode_counted(struct decoding *decoding, struct digest_reader *reader)
+{
+    decoding->digest->is_rank_by_order = digest_take_count(reader) != 0;
+}
+
 /* A part with a number that is not known here is of a newer writer, and passed over. */
 static void decode_part(struct decoding *decoding, uint64_t part, struct digest_reader *reader)
 {
     static void (*const collect[])(struct decoding * decoding, struct digest_reader * reader) = {
-        [PART_FACTS] = decode_facts,   [PART_NAMES] = decode_names,
-        [PART_STEPS] = decode_steps,   [PART_GROUPS] = decode_groups,
-        [PART_CALLS] = decode_calls,   [PART_EXPOSED] = decode_exposed,
-        [PART_TOKENS] = decode_tokens, [PART_EXCHANGES] = decode_exchanges,
-        [PART_CHAINS] = decode_chains, [PART_PROCESS] = decode_process,
+        [PART_FACTS] = decode_facts,     [PART_NAMES] = decode_names,
+        [PART_STEPS] = decode_steps,     [PART_GROUPS] = decode_groups,
+        [PART_CALLS] = decode_calls,     [PART_EXPOSED] = decode_exposed,
+        [PART_TOKENS] = decode_tokens,   [PART_EXCHANGES] = decode_exchanges,
+        [PART_CHAINS] = decode_chains,   [PART_PROCESS] = decode_process,
+        [PART_COUNTED] = decode_counted,
     };
 
     if (part > 0 && part < sizeof collect / sizeof *collect)

@@ -202,6 +202,7 @@ static void collect_facts(struct digest_maker *maker, const struct efficiency *e
     const struct peak_choice *peaks = &efficiency->peaks;
 
     digest->rank = trace->facts.rank;
+    digest->is_rank_by_order = trace->facts.is_rank_by_order;
     digest->world_size = trace->facts.world_size;
     coordinates_in_path(digest->coordinates, path);
     digest->device = maker->ledger->device;

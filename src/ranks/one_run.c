@@ -155,7 +155,7 @@ static const char *sign_in_collectives(const struct run_question *run)
 const char *sign_of_other_runs(const struct run_question *run)
 {
     if (run->count == 1)
-        return "all say that they are of the same rank";
+        return run->are_copies ? "all are one recording" : "all say that they are of the same rank";
     if (are_of_one_session(run))
         return NULL;
     if (have_several_worlds(run))
@@ -165,6 +165,45 @@ const char *sign_of_other_runs(const struct run_question *run)
     if (!are_numbered_or_joined(run))
         return "nothing says which ranks they are, and no collective joins them";
     return sign_in_collectives(run);
+}
+
+/* ---- one recording several times ------------------------------------------------------------- */
+
+static bool is_step_equal(const struct digest_step *a, const struct digest_step *b)
+{
+    return a->start_ns == b->start_ns && a->end_ns == b->end_ns &&
+           memcmp(a->account_ns, b->account_ns, sizeof a->account_ns) == 0;
+}
+
+static bool is_call_equal(const struct digest_call *a, const struct digest_call *b)
+{
+    return a->start_ns == b->start_ns && a->duration_ns == b->duration_ns && a->kind == b->kind;
+}
+
+static bool is_text_against(const char *a, const char *b)
+{
+    return a && b && *a && *b && strcmp(a, b) != 0;
+}
+
+bool has_known_rank(const struct rank_digest *digest)
+{
+    return digest->rank >= 0 && !digest->is_rank_by_order;
+}
+
+/* No two devices do the same at the same nanoseconds. */
+bool is_same_recording(const struct rank_digest *a, const struct rank_digest *b)
+{
+    if (a->step_count == 0 || a->step_count != b->step_count || a->call_count != b->call_count ||
+        a->device != b->device || (has_known_rank(a) && has_known_rank(b) && a->rank != b->rank) ||
+        is_text_against(a->process, b->process) || is_text_against(a->hostname, b->hostname))
+        return false;
+    for (uint32_t i = 0; i < a->step_count; i++)
+        if (!is_step_equal(&a->steps[i], &b->steps[i]))
+            return false;
+    for (uint32_t i = 0; i < a->call_count; i++)
+        if (!is_call_equal(&a->calls[i], &b->calls[i]))
+            return false;
+    return true;
 }
 
 /* ---- windows of one process ------------------------------------------------------------------ */

@@ -14,10 +14,20 @@ struct run_question {
     uint32_t count;
     const struct call_joins *joins;
     int64_t world_size; /* -1: not known */
+    bool are_copies;    /* where count is 1: the others hold its recording once more */
 };
 
 /* Why they are not of one run; NULL: nothing is against it. */
 const char *sign_of_other_runs(const struct run_question *run);
+
+/* By the trace or its file's name. */
+bool has_known_rank(const struct rank_digest *digest);
+
+/* Whether two traces are of one recording, which stands in a folder twice: as a copy, in the form
+ * of another program, or within a file that several were merged into. Equal are the device and, to
+ * the nanosecond, all steps and calls; where both tell a process or a rank, these are, too. Traces
+ * without a step are never. */
+bool is_same_recording(const struct rank_digest *a, const struct rank_digest *b);
 
 /* Windows of one process: its profiler recorded several times, and each time wrote a trace. Whether
  * `later` is what the process of `first` did afterwards. */

@@ -132,6 +132,7 @@ struct rank_digest {
     int64_t between_steps_ns;
     int64_t damaged_events;
     bool is_truncated;
+    bool is_rank_by_order;     /* the rank only counts what its file holds */
     bool is_alone;             /* said before it is made: nobody joins its calls, and it has none */
     struct digest_step *steps; /* [step_count], by start */
     uint32_t step_count;
@@ -176,6 +177,7 @@ enum digest_part {
     PART_EXCHANGES,
     PART_CHAINS,
     PART_PROCESS,
+    PART_COUNTED,
 };
 
 /* What is told by its place in a list here may stand elsewhere in another version's. */

@@ -4,8 +4,8 @@
     tests/properties/recorder_folders.py PROGRAM [--count N] [--seed S]
 
 Ranks of one folder have the ledgers of their files read alone, though pids, threads, devices, streams and correlations are the
-same in all of them. Of one run in several forms the form that tells most is read, and the report says which. Ends with a line of
-counts.
+same in all of them. Of one run in several forms the form that tells most is read, and the report says which. A recording that a folder has
+twice, under other names or within a file that several were merged into, counts once. Ends with a line of counts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from make_trace import make_trace  # noqa: E402
 from perfetto_file import Form, protos, write_pftrace  # noqa: E402
 from recorder_formats import run, sections_of, timed_json  # noqa: E402
 from rocpd_database import write_rocpd  # noqa: E402
-from rocprof_json import write_json  # noqa: E402
+from rocprof_json import processes_of, write_json  # noqa: E402
 from rocprof_process import ROCPROF_STYLE, process_of  # noqa: E402
 from rpd_database import write_rpd, write_tracing  # noqa: E402
 from trace_styles import STYLES  # noqa: E402
@@ -130,6 +130,14 @@ FORMS: list[list[tuple[str, Writer]]] = [
     ],
 ]
 
+# What stands beside the recordings of two ranks, `first.db` and `second.db`: which of them it has.
+COPIES = {
+    "copy_of_one.db": [0],
+    "in_another_form.json": [1],
+    "merged.db": [0, 1],
+    "as_merged.db": [0, 1],  # which is before both
+}
+
 
 def ranks_of(program: Path, path: Path) -> list[dict[str, Any]]:
     """Their sections, by the host's clock: ranks of one run would else share the device's."""
@@ -181,6 +189,41 @@ def check_form(
     return problems
 
 
+def overview_of(program: Path, folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """Of all ranks together: numbers, and warnings."""
+    _, out, _ = run(program, "report", "--json", folder)
+    overview = json.loads(out)["overview"]
+    return overview["numbers"], [finding["what"] for finding in overview["findings"]]
+
+
+def check_copy(program: Path, folder: Path, name: str, seed: int) -> list[str]:
+    processes = processes_of(str(seed), Plan(3, 6, True), 2)
+    alone, beside = folder / "alone", folder / "beside"
+    for here in (alone, beside):
+        here.mkdir()
+        for file, process in zip(("first.db", "second.db"), processes):
+            write_rocpd(here / file, [process])
+    write = write_rocpd if name.endswith(".db") else write_json
+    write(beside / name, [processes[rank] for rank in COPIES[name]])
+    wanted, said_alone = overview_of(program, alone)
+    found, said = overview_of(program, beside)
+    problems = [
+        f"{name}: {key}: {number['value']} became {found.get(key)}"
+        for key, number in wanted.items()
+        if number["unit"] in ("ns", "count") and number != found.get(key)
+    ]
+    told = [len([one for one in texts if "another file" in one]) for texts in (said_alone, said)]
+    if told != [0, len(COPIES[name])] or wanted["ranks"]["value"] != 2:
+        problems.append(f"{name}: {told} copies are told: {said}")
+    return problems
+
+
+def writers_of(case: Any) -> list[Writer]:
+    if isinstance(case, str):
+        return []
+    return [case[1]] if isinstance(case, tuple) else [write for _, write in case]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program", type=Path)
@@ -189,15 +232,16 @@ def main() -> None:
     arguments = parser.parse_args()
     program = arguments.program.resolve()
     passed = failed = skipped = 0
+    cases: list[tuple[Callable[..., list[str]], Any]] = []
+    for check, some in ((check_job, JOBS), (check_form, FORMS), (check_copy, COPIES)):
+        cases += [(check, case) for case in some]
     for seed in range(arguments.seed, arguments.seed + arguments.count):
-        for case in [*JOBS, *FORMS]:
-            writers = [case[1]] if isinstance(case, tuple) else [write for _, write in case]
-            if not protos and Recording.perfetto in writers:
+        for check, case in cases:
+            if not protos and Recording.perfetto in writers_of(case):
                 skipped += 1
                 continue
             with tempfile.TemporaryDirectory(prefix="flopledger-folders-") as folder:
-                check = check_job if isinstance(case, tuple) else check_form
-                problems = check(program, Path(folder), case, seed)  # type: ignore[operator]
+                problems = check(program, Path(folder), case, seed)
             failed += bool(problems)
             passed += not problems
             for problem in problems:

@@ -552,6 +552,20 @@ static void find_later_windows(struct results *results, struct section *section,
             "their profilers recorded several times", "give the traces of one window");
 }
 
+/* What does not tell its rank is there for the recording that it shares with another. */
+static void tell_double(struct results *results, struct section *section,
+                        const struct rank_digest *digest)
+{
+    const char *what =
+        !has_known_rank(digest)
+            ? results_format(results, "'%s' is left out: another file has its recording, too",
+                             digest->file)
+            : results_format(results, "rank %" PRId64 " is here more than once: '%s' is left out",
+                             digest->rank, digest->file);
+
+    section_add_warning(results, section, what, NULL, "give one trace of each rank");
+}
+
 /* What a missing rank was waited for counts as transfer, so that the waiting shown is a lower
  * bound. */
 static void find_absent(struct results *results, struct section *section,
@@ -567,11 +581,7 @@ static void find_absent(struct results *results, struct section *section,
             "give their traces or digests too");
     for (uint32_t i = 0; i < run->double_count; i++)
         if (!is_window_of_a_rank(run, run->doubles[i]))
-            section_add_warning(
-                results, section,
-                results_format(results, "rank %" PRId64 " is here more than once: '%s' is left out",
-                               run->doubles[i]->rank, run->doubles[i]->file),
-                NULL, "give one trace of each rank");
+            tell_double(results, section, run->doubles[i]);
     find_later_windows(results, section, run);
 }
 

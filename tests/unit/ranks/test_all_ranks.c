@@ -126,7 +126,7 @@ static void missing_ranks_and_doubles_are_named(void **state)
     made_digest_init(&digests[0], 5, 1000);
     made_digest_init(&digests[1], 1, 1000);
     made_digest_init(&digests[2], 1, 2000);
-    made_digest_init(&digests[3], -1, 1000);
+    made_digest_init(&digests[3], -1, 3000);
     assert_true(rank_layout_parse(&layout, "dp=3,tp=2", &error));
     gather(&run, digests, 4, &layout);
     assert_int_equal(run.count, 3);
@@ -143,6 +143,51 @@ static void missing_ranks_and_doubles_are_named(void **state)
     assert_int_equal(run.missing[3], 4);
     assert_int_equal(run.ranks[1].coordinates[AXIS_DATA], 2);
     assert_int_equal(run.ranks[1].coordinates[AXIS_TENSOR], 1);
+    all_ranks_clear(&run);
+}
+
+/* Two ranks of one run, and a third file with what one of them recorded, or nearly that. */
+static void a_recording_counts_once(void **state)
+{
+    enum { COPY, COUNTED, OF_TOLD_RANK, LATER, ON_OTHER_DEVICE, OF_OTHER_PROCESS, CASES };
+
+    for (int which = COPY; which < CASES; which++) {
+        bool is_copy = which <= OF_TOLD_RANK;
+        struct rank_digest digests[3];
+        struct all_ranks run;
+
+        for (int i = 0; i < 3; i++) {
+            made_digest_init(&digests[i], i == 2 ? 7 : -1, 10000);
+            digests[i].is_rank_by_order = i == 2 && which != OF_TOLD_RANK;
+            digests[i].process = i == 2 && which == OF_OTHER_PROCESS ? "8" : "7";
+            digests[i].device = i == 2 && which == ON_OTHER_DEVICE;
+            digests[i].file = i ? "b" : "a";
+            made_call_add(&digests[i], made_group(&digests[i], "0", "", 2), i == 1 ? 2000 : 1000,
+                          6000, 1);
+            made_digest_shift(&digests[i], i == 2 && which == LATER);
+        }
+        digests[2].rank = which == COPY ? -1 : 7;
+        gather(&run, digests, 3, NULL);
+        assert_int_equal(run.count, is_copy ? 2 : 3);
+        assert_int_equal(run.double_count, is_copy ? 1 : 0);
+        assert_int_equal(run.joins.join_count, 1);
+        all_ranks_clear(&run);
+    }
+}
+
+static void a_recording_and_its_copies_are_no_run(void **state)
+{
+    struct rank_digest digests[2];
+    struct all_ranks run;
+
+    for (int i = 0; i < 2; i++) {
+        made_digest_init(&digests[i], -1, 10000);
+        digests[i].file = i ? "b" : "a";
+        made_call_add(&digests[i], made_group(&digests[i], "0", "", 2), 1000, 6000, 1);
+    }
+    gather(&run, digests, 2, NULL);
+    assert_string_equal(run.other_runs, "all are one recording");
+    assert_int_equal(run.count, 2);
     all_ranks_clear(&run);
 }
 
@@ -196,6 +241,8 @@ int main(void)
         cmocka_unit_test(a_rank_alone_tells_no_waiting),
         cmocka_unit_test(a_receive_that_waits_is_a_bubble),
         cmocka_unit_test(missing_ranks_and_doubles_are_named),
+        cmocka_unit_test(a_recording_counts_once),
+        cmocka_unit_test(a_recording_and_its_copies_are_no_run),
         cmocka_unit_test(ranks_of_one_run_are_told_from_other_traces),
     };
 
