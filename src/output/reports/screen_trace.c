@@ -5,6 +5,7 @@
 #include "output/results/metrics.h"
 #include "output/results/results.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -123,6 +124,31 @@ static void fill_chart(struct screen_builder *builder)
                                                         .amounts = "mean"});
 }
 
+/* Others that do next to nothing are told in the section alone. */
+enum { EVENTS_PER_CENT_LEAST = 1 };
+
+/* ", device 0 of 2 that work", where the page is of one of several. */
+static const char *which_device(struct screen_builder *builder)
+{
+    struct metric_column reported = metric_column(builder->rank, METRIC_DEVICE_IS_REPORTED);
+    size_t row_count = reported.table ? reported.table->row_count : 0, own = 0;
+    unsigned working = 0;
+    int64_t most;
+
+    while (own < row_count && strcmp(metric_column_cell(reported, own).text, "yes") != 0)
+        own++;
+    if (own == row_count)
+        return "";
+    most = find_cell_at(reported.table, own, "events").integer;
+    for (size_t row = 0; row < row_count; row++)
+        working += 100 * find_cell_at(reported.table, row, "events").integer >=
+                   EVENTS_PER_CENT_LEAST * most;
+    return working < 2
+               ? ""
+               : screen_format(builder, ", device %" PRId64 " of %u that work",
+                               find_cell_at(reported.table, own, "device").integer, working);
+}
+
 /* A question that was asked (--what-if) is answered before the verdict on the steps. */
 static void fill_trace(struct screen_builder *builder)
 {
@@ -135,9 +161,9 @@ static void fill_trace(struct screen_builder *builder)
 
     if (script.unit == UNIT_TEXT)
         program = screen_format(builder, " %s %s", builder->dot, script.text);
-    builder->screen->subject =
-        screen_format(builder, "%s%s %s %s%s", screen_rank_file(builder), program, builder->dot,
-                      device ? device : "CPU", screen_steps(builder, numbers));
+    builder->screen->subject = screen_format(builder, "%s%s %s %s%s%s", screen_rank_file(builder),
+                                             program, builder->dot, device ? device : "CPU",
+                                             which_device(builder), screen_steps(builder, numbers));
     add_figures(builder);
     fill_chart(builder);
     screen_tell_trigger(builder);
