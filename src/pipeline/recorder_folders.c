@@ -1,6 +1,7 @@
 /* Folders as other recorders lay them out, and recordings that lie there in several forms. */
 #include "base/core/array.h"
 #include "base/core/attributes.h"
+#include "base/core/hash_map.h"
 #include "base/core/string_pool.h"
 #include "base/io/folders.h"
 #include "base/text/owned_text.h"
@@ -82,19 +83,26 @@ static bool are_of_one_run(const char *path, const char *other)
     return length == length_of_run(other) && strncmp(path, other, length) == 0;
 }
 
+/* By the name of its last folder; -1: not told. */
+static int64_t rank_of_run(const char *path)
+{
+    char *run = text_format("%.*s", (int)length_of_run(path), path);
+    int64_t rank = rank_in_path(path_name(run));
+
+    free(run);
+    return rank;
+}
+
 /* Does each process of a job log to a folder of its own, whose name has its rank? */
 static bool are_of_ranks(const struct recorder_folders *folders)
 {
-    for (size_t i = 0; i < folders->count; i++) {
-        char *run = text_format("%.*s", (int)length_of_run(folders->paths[i]), folders->paths[i]);
-        int64_t rank = rank_in_path(path_name(run));
+    SCOPED(hash_map) first_of_rank = {0};
 
-        free(run);
-        for (size_t k = 0; k < i && rank >= 0; k++)
-            if (rank_in_path(folders->paths[k]) == rank &&
-                !are_of_one_run(folders->paths[k], folders->paths[i]))
-                rank = -1;
-        if (rank < 0)
+    for (uint32_t i = 0; i < folders->count; i++) {
+        int64_t rank = rank_of_run(folders->paths[i]);
+        uint32_t first = rank < 0 ? NO_VALUE : hash_map_add(&first_of_rank, (uint64_t)rank, i);
+
+        if (first == NO_VALUE || !are_of_one_run(folders->paths[first], folders->paths[i]))
             return false;
     }
     return true;
