@@ -3,6 +3,7 @@
 
 #include "base/io/whole_file.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ static char *read_process_file(long pid, const char *name, size_t *length)
 bool process_state_read(struct process_state *state, long pid)
 {
     const unsigned long exiting = 4; /* PF_EXITING of the kernel */
-    unsigned long flags = exiting;
+    unsigned long flags = exiting, pending = 0;
     size_t length = 0;
     char *text = read_process_file(pid, "stat", &length);
     const char *end = text ? strrchr(text, ')') : NULL; /* of its name, which may hold anything */
@@ -34,9 +35,9 @@ bool process_state_read(struct process_state *state, long pid)
     if (end)
         (void)sscanf(end + 1,
                      " %c %ld %*d %*d %*d %*d %lu %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
-                     "%llu",
-                     &state->letter, &state->parent, &flags, &state->began);
-    state->is_exiting = (flags & exiting) != 0;
+                     "%llu %*u %*d %*u %*u %*u %*u %*u %*u %lu",
+                     &state->letter, &state->parent, &flags, &state->began, &pending);
+    state->is_exiting = (flags & exiting) != 0 || (pending & 1UL << (SIGKILL - 1)) != 0;
     free(text);
     return end != NULL;
 }
