@@ -389,7 +389,8 @@ static int64_t number_in_brackets(struct proto_bytes name, int pair)
 
     for (; at && at < end && pair > 0; pair--) {
         at = memchr(at, '[', (size_t)(end - at));
-        at += at ? 1 : 0;
+        if (at)
+            at++;
     }
     while (at && at < end && *at >= '0' && *at <= '9' && number < INT32_MAX)
         number = number * 10 + (*at++ - '0');
