@@ -382,6 +382,7 @@ static void collect_digests(struct all_ranks *run, struct digest_set *set)
     struct listed_recordings listed = {0};
     uint32_t decoded = 0;
 
+    run->count = run->double_count = 0;
     run->digests = all;
     run->texts = shared_texts_keep(digest_set_texts(set));
     run->digest_list = require_memory(calloc(set->count + 1, sizeof(struct rank_digest *)));
