@@ -54,8 +54,8 @@ static void set_rank(struct run_facts *facts, const struct file_job *job, bool h
         facts->rank += job->parts_before;
 }
 
-/* All writing goes to the job's
- * own fields, so that threads share nothing but the list's counter. */
+/* All writing goes to the job's own fields, so that threads share nothing but the list's counter.
+ */
 static void do_job(struct file_job *job, const struct job_list *list)
 {
     struct read_options options = {.threads = list->threads_per_file,

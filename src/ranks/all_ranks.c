@@ -551,6 +551,8 @@ static bool are_all_one_recording(const struct all_ranks *run)
 {
     uint32_t same = 0;
 
+    if (run->count > 1)
+        return false;
     while (same < run->double_count && is_same_recording(run->digest_list[0], run->doubles[same]))
         same++;
     return same == run->double_count;

@@ -1,4 +1,5 @@
-/* Whether traces are of the ranks of one run, or of one process at several times. */
+/* Whether traces are of the ranks of one run, of one recording, or of one process at several
+ * times. */
 #ifndef FLOPLEDGER_RANKS_ONE_RUN_H
 #define FLOPLEDGER_RANKS_ONE_RUN_H
 
