@@ -138,6 +138,9 @@ COPIES = {
     "as_merged.db": [0, 1],  # which is before both
 }
 
+# Devices of each host of a JAX run: every device is a rank.
+HOSTS: list[list[int]] = [[2, 1], [1, 2], [1, 3, 2], [2, 2]]
+
 
 def ranks_of(program: Path, path: Path) -> list[dict[str, Any]]:
     """Their sections, by the host's clock: ranks of one run would else share the device's."""
@@ -218,10 +221,26 @@ def check_copy(program: Path, folder: Path, name: str, seed: int) -> list[str]:
     return problems
 
 
+def check_hosts(program: Path, folder: Path, hosts: list[int], seed: int) -> list[str]:
+    alone = []
+    for host, devices in enumerate(hosts):
+        path = folder / f"run/plugins/profile/2025_01_02_03_04_05/host{host}.xplane.pb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_space(path, gpu_space(random.Random(f"{seed} {host}"), devices).planes)
+        alone += ranks_of(program, path)
+    numbers, said = overview_of(program, folder / "run")
+    together = ranks_of(program, folder / "run")
+    shown = numbers.get("ranks", numbers.get("traces", {})).get("value")
+    problems = [f"hosts of {hosts} devices: {one}" for one in said if "left out" in one]
+    if shown != sum(hosts) or list(map(numbers_of, alone)) != list(map(numbers_of, together)):
+        problems.append(f"hosts of {hosts} devices: {shown} ranks are compared")
+    return problems
+
+
 def writers_of(case: Any) -> list[Writer]:
-    if isinstance(case, str):
-        return []
-    return [case[1]] if isinstance(case, tuple) else [write for _, write in case]
+    if isinstance(case, tuple):
+        return [case[1]]
+    return [form[1] for form in case if isinstance(form, tuple)]
 
 
 def main() -> None:
@@ -233,8 +252,8 @@ def main() -> None:
     program = arguments.program.resolve()
     passed = failed = skipped = 0
     cases: list[tuple[Callable[..., list[str]], Any]] = []
-    for check, some in ((check_job, JOBS), (check_form, FORMS), (check_copy, COPIES)):
-        cases += [(check, case) for case in some]
+    cases += [(check_job, job) for job in JOBS] + [(check_form, forms) for forms in FORMS]
+    cases += [(check_copy, name) for name in COPIES] + [(check_hosts, hosts) for hosts in HOSTS]
     for seed in range(arguments.seed, arguments.seed + arguments.count):
         for check, case in cases:
             if not protos and Recording.perfetto in writers_of(case):
