@@ -38,27 +38,25 @@ static bool parse_batch_change(const char *text, void *field)
     return true;
 }
 
-static const char recomputed_modules_accepted[] =
-    "parts of a layer, with commas between: core_attn, layernorm, moe_act, mla_up_proj, mlp, moe, "
-    "shared_experts or op";
+static const char recomputed_modules_accepted[] = "parts of a layer, with commas between, of these:"
+#define PLAN_MODULE(id, name, needs) " " name
+#include "cost/plan/plan_module_list.def"
+#undef PLAN_MODULE
+    ;
 
-/* By the names that Megatron-Core has for its recompute_modules, and torchtitan for all of it, in
- * the order of the bits of enum plan_module. */
 static bool parse_recomputed_modules(const char *text, void *field)
 {
-    static const char *const names[] = {"core_attn", "layernorm", "moe_act",        "mla_up_proj",
-                                        "mlp",       "moe",       "shared_experts", "op"};
     unsigned *all = field;
 
     /* A name twice is the same as once, as in Megatron-Core's list. */
     for (const char *at = text;; at++) {
         size_t length = strcspn(at, ",");
-        size_t i = 0;
+        int i = 0;
 
-        while (i < sizeof names / sizeof *names &&
-               (strlen(names[i]) != length || strncmp(names[i], at, length) != 0))
+        while (i < PLAN_MODULE_COUNT && (strlen(plan_module_name(i)) != length ||
+                                         strncmp(plan_module_name(i), at, length) != 0))
             i++;
-        if (i == sizeof names / sizeof *names)
+        if (i == PLAN_MODULE_COUNT)
             return false;
         *all |= 1U << i;
         at += length;

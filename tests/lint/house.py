@@ -22,7 +22,7 @@ from source_files import ROOT, finish
 # Figure, the limit that holds today, and the goal. Higher is better only where the key stands in AT_LEAST.
 LIMITS: dict[str, tuple[float, float]] = {
     "rooms in src/": (16, 16),
-    "commands/: lines": (4988, 5000),
+    "commands/: lines": (4986, 5000),
     "commands/: .c files": (25, 25),
     "commands/: rooms included": (10, 10),
     "floors": (8, 8),
@@ -43,8 +43,8 @@ LIMITS: dict[str, tuple[float, float]] = {
     "headers with one user beside their own .c": (20, 20),
     "comment lines in .c, %": (8, 8),
     ".c files in src": (589, 400),
-    "lines of .c in src": (158729, 82000),
-    "lines of .c and .h in src": (182341, 96000),
+    "lines of .c in src": (158722, 82000),
+    "lines of .c and .h in src": (182337, 96000),
     "places that decode a summary of a rank": (1, 1),
     "lines of the longest class in Python": (250, 250),
     "web: lines > 100 columns": (0, 0),

@@ -38,16 +38,17 @@ struct plan_layout {
     enum recompute recompute;
 };
 
-/* Parts of a layer that are computed again by themselves, as Megatron-Core names them. */
+enum plan_module_place {
+#define PLAN_MODULE(id, name, needs) PLAN_##id##_PLACE,
+#include "cost/plan/plan_module_list.def"
+#undef PLAN_MODULE
+    PLAN_MODULE_COUNT
+};
+
 enum plan_module {
-    PLAN_CORE_ATTENTION = 1 << 0, /* also where no bit is set */
-    PLAN_NORMS = 1 << 1,          /* the two of the layer */
-    PLAN_MOE_ACTIVATION = 1 << 2, /* what stands between the experts' matmuls */
-    PLAN_LATENT_UP = 1 << 3,      /* of MLA: the projections up, and the rotation */
-    PLAN_DENSE_FEED = 1 << 4,
-    PLAN_MOE = 1 << 5, /* router, exchange, experts, and those that all tokens meet */
-    PLAN_SHARED_EXPERTS = 1 << 6,
-    PLAN_OPERATORS = 1 << 7, /* all but attention and each first of two matmuls: plan_parts.c */
+#define PLAN_MODULE(id, name, needs) PLAN_##id = 1 << PLAN_##id##_PLACE,
+#include "cost/plan/plan_module_list.def"
+#undef PLAN_MODULE
 };
 
 enum plan_attention {
@@ -133,6 +134,8 @@ const char *plan_account_key(enum plan_account account);
 const char *plan_account_title(enum plan_account account);
 /* As the limit of a layout: short enough for a table of layouts in 80 columns. */
 const char *plan_account_limit(enum plan_account account);
+/* Megatron-Core's name of enum plan_module_place, less than PLAN_MODULE_COUNT. */
+const char *plan_module_name(int place);
 
 /* Of the layers that full recomputation is of: all, or as many as the setting says, as frameworks
  * choose each second, or the first of a stage. */

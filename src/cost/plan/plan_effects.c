@@ -42,16 +42,10 @@ static const struct plan_switch switches[] = {
     SWITCH(is_uneven, false, "--uneven-stages", "layers that --pp does not divide"),
 };
 
-/* Names of Megatron-Core's recompute_modules, in the order of their bits. */
 static const struct plan_idle_choice modules[] = {
-    {"--recompute-modules core_attn", "attention that no other module recomputes"},
-    {"--recompute-modules layernorm", "norms that no other module recomputes"},
-    {"--recompute-modules moe_act", "experts that no other module recomputes"},
-    {"--recompute-modules mla_up_proj", "latent attention (MLA)"},
-    {"--recompute-modules mlp", "layers without experts that no other module recomputes"},
-    {"--recompute-modules moe", "experts"},
-    {"--recompute-modules shared_experts", "experts that every token meets"},
-    {"--recompute-modules op", "layers"},
+#define PLAN_MODULE(id, name, needs) {"--recompute-modules " name, needs},
+#include "cost/plan/plan_module_list.def"
+#undef PLAN_MODULE
 };
 
 /* Same to the last bit but for rounding: both are sums of the same terms in the same order. */
@@ -112,7 +106,7 @@ static void plan_add_idle_modules(struct plan_idle_choices *idle,
                                   const struct plan_layout *layout,
                                   const struct plan_outcome *outcome)
 {
-    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
+    for (int i = 0; i < PLAN_MODULE_COUNT; i++) {
         struct plan_setting other = *setting;
         struct plan_layout plain = *layout;
 

@@ -58,37 +58,38 @@ static struct plan_interval plan_interval(const struct plan_setting *setting)
     return interval;
 }
 
-const char *plan_account_key(enum plan_account account)
-{
-    static const char *const keys[] = {
-#define PLAN_ACCOUNT(id, key, title, limit) [PLAN_##id] = key,
+static const struct {
+    const char *key, *title, *limit;
+} account_texts[] = {
+#define PLAN_ACCOUNT(id, key, title, limit) [PLAN_##id] = {key, title, limit},
 #include "cost/plan/plan_account_list.def"
 #undef PLAN_ACCOUNT
-    };
+};
 
-    return keys[account];
+const char *plan_account_key(enum plan_account account)
+{
+    return account_texts[account].key;
 }
 
 const char *plan_account_title(enum plan_account account)
 {
-    static const char *const titles[] = {
-#define PLAN_ACCOUNT(id, key, title, limit) [PLAN_##id] = title,
-#include "cost/plan/plan_account_list.def"
-#undef PLAN_ACCOUNT
-    };
-
-    return titles[account];
+    return account_texts[account].title;
 }
 
 const char *plan_account_limit(enum plan_account account)
 {
-    static const char *const limits[] = {
-#define PLAN_ACCOUNT(id, key, title, limit) [PLAN_##id] = limit,
-#include "cost/plan/plan_account_list.def"
-#undef PLAN_ACCOUNT
+    return account_texts[account].limit;
+}
+
+const char *plan_module_name(int place)
+{
+    static const char *const names[] = {
+#define PLAN_MODULE(id, name, needs) [PLAN_##id##_PLACE] = name,
+#include "cost/plan/plan_module_list.def"
+#undef PLAN_MODULE
     };
 
-    return limits[account];
+    return names[place];
 }
 
 double plan_recomputed_share(const struct plan_setting *setting, const struct plan_layout *layout)
