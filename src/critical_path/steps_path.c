@@ -184,6 +184,7 @@ static enum path_kind path_kind_of_device(enum kernel_class class)
 static enum path_kind path_kind_of_host(enum host_class class)
 {
     static const enum path_kind kinds[HOST_CLASS_COUNT] = {
+        [HOST_COMPILATION] = PATH_COMPILATION,
         [HOST_DATA] = PATH_DATA,
         [HOST_SYNC] = PATH_SYNC,
         [HOST_ALLOCATOR] = PATH_ALLOCATOR,

@@ -17,6 +17,7 @@
 #include "ledger/idle_gap.h"
 #include "ledger/kernel_class.h"
 #include "ledger/step_ledger.h"
+#include "trace/name_answers.h"
 #include "trace/optimizer_time.h"
 #include "trace/trace.h"
 
@@ -32,7 +33,7 @@
 /* What an event of a CPU thread can be beside the classes of the ledger. */
 enum {
     NO_WORK = LEDGER_CLASS_COUNT,
-    DATA_LOADING, /* inside the data loader: idle for the step, whatever runs in it */
+    NO_STEP_WORK, /* in the data loader, or compiling: idle for the step, whatever runs in it */
 };
 
 /* Loaders that pin memory copy on a thread of their own, others inside the step's own loading
@@ -90,7 +91,7 @@ struct intervals {
 /* Data loading gets no interval: the step is idle in it, and the gap's cause says why. */
 static void device_timeline_add_interval(struct intervals *intervals, struct interval interval)
 {
-    if (interval.start_ns >= interval.end_ns || interval.class == DATA_LOADING)
+    if (interval.start_ns >= interval.end_ns || interval.class == NO_STEP_WORK)
         return;
     ARRAY_ADD(intervals->items, intervals->count, interval);
 }
@@ -127,7 +128,8 @@ static void advance(struct open_operators *open, int64_t time_ns, struct interva
 
 /* The class of a range or operator on a CPU, or NO_WORK where the event is no work at all.
  * `inside`: the class of what encloses it, or NO_WORK. */
-static unsigned cpu_class(const struct trace *trace, const struct event *event, unsigned inside)
+static unsigned cpu_class(struct name_answers *compiles, const struct trace *trace,
+                          const struct event *event, unsigned inside)
 {
     const char *name = trace_text(trace, event->name);
     enum kernel_class class;
@@ -136,8 +138,9 @@ static unsigned cpu_class(const struct trace *trace, const struct event *event, 
         return NO_WORK;
     if (has_prefix(name, "ProfilerStep"))
         return NO_WORK;
-    if (inside == DATA_LOADING || is_data_loading(name))
-        return DATA_LOADING;
+    if (inside == NO_STEP_WORK || is_data_loading(name) ||
+        name_answer(compiles, trace, event->name))
+        return NO_STEP_WORK;
     class = host_event_class(trace, event);
     /* On a CPU the processor itself moves the bytes: that is work, no copy beside it. */
     if (class == KERNEL_COPY)
@@ -182,7 +185,7 @@ static bool holds_operators(const struct trace *trace, uint32_t thread, uint32_t
  * the outer first, so a stack of the open ones suffices, and each is pushed and closed once.
  * O(events). An event that begins before the last reached moment (clocks of a damaged file)
  * adds nothing, since reached_ns only grows. */
-static void cut_thread(const struct trace *trace, uint32_t thread,
+static void cut_thread(const struct trace *trace, uint32_t thread, struct name_answers *compiles,
                        const struct optimizer_time *optimizer, struct intervals *intervals)
 {
     const struct track *track = &trace->tracks[thread];
@@ -196,7 +199,7 @@ static void cut_thread(const struct trace *trace, uint32_t thread,
         advance(&open, event->start_ns, intervals);
         if (open.depth)
             inside = open.class[open.depth - 1];
-        class = cpu_class(trace, event, inside);
+        class = cpu_class(compiles, trace, event, inside);
         if (event->kind == EVENT_ANNOTATION && class == KERNEL_COMMUNICATION &&
             !transfers_on_the_processor(trace_text(trace, event->name)) &&
             holds_operators(trace, thread, i))
@@ -225,18 +228,20 @@ static int compare_intervals(const void *left, const void *right)
 }
 
 /* CPU only: the threads that execute operators are the device. Each instant of a thread has the
- * class of its innermost operator; operators inside data loading are no work of the step and leave
- * it idle. */
+ * class of its innermost operator; operators inside data loading and compiling are no work of the
+ * step and leave it idle. */
 static void build_cpu_timeline(struct class_timeline *timeline, const struct trace *trace)
 {
     struct intervals intervals = {0};
     struct optimizer_time optimizer = {0};
+    struct name_answers compiles = {.ask = is_compilation};
 
     find_optimizer_time(&optimizer, trace);
     for (uint32_t i = 0; i < trace->track_count; i++) {
         if (!trace->tracks[i].is_device)
-            cut_thread(trace, i, &optimizer, &intervals);
+            cut_thread(trace, i, &compiles, &optimizer, &intervals);
     }
+    free(compiles.answers);
     optimizer_time_clear(&optimizer);
     /* The timeline wants its events in order of their starts, and each thread gave its own. */
     if (intervals.count)

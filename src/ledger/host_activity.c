@@ -126,6 +126,8 @@ static enum host_class event_class(const struct trace *trace, const struct event
 {
     const char *name = trace_text(trace, event->name);
 
+    if (event->kind != EVENT_RUNTIME_CALL && is_compilation(name))
+        return HOST_COMPILATION;
     switch ((enum event_kind)event->kind) {
     case EVENT_RUNTIME_CALL:
         return runtime_call_class(name);

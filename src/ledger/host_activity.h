@@ -11,18 +11,19 @@
 
 /* In the order of their priority: the first that is open explains the time. */
 enum host_class {
-    HOST_CAPTURE,    /* launches are recorded into a graph: between StreamBeginCapture and
-                        StreamEndCapture nothing is given to the device */
-    HOST_DATA,       /* data loading */
-    HOST_SYNC,       /* a call that waits for the device */
-    HOST_ALLOCATOR,  /* device or pinned memory is allocated or freed */
-    HOST_GARBAGE,    /* Python's garbage collector */
-    HOST_RUNTIME,    /* any other runtime or driver call */
-    HOST_SYSTEM,     /* a call of the operating system */
-    HOST_OPERATOR,   /* an operator */
-    HOST_ANNOTATION, /* a named range, steps excepted */
-    HOST_PYTHON,     /* a Python frame */
-    HOST_NOTHING,    /* nothing is recorded */
+    HOST_CAPTURE,     /* launches are recorded into a graph: between StreamBeginCapture and
+                         StreamEndCapture nothing is given to the device */
+    HOST_DATA,        /* data loading */
+    HOST_COMPILATION, /* code is traced, compiled or tuned */
+    HOST_SYNC,        /* a call that waits for the device */
+    HOST_ALLOCATOR,   /* device or pinned memory is allocated or freed */
+    HOST_GARBAGE,     /* Python's garbage collector */
+    HOST_RUNTIME,     /* any other runtime or driver call */
+    HOST_SYSTEM,      /* a call of the operating system */
+    HOST_OPERATOR,    /* an operator */
+    HOST_ANNOTATION,  /* a named range, steps excepted */
+    HOST_PYTHON,      /* a Python frame */
+    HOST_NOTHING,     /* nothing is recorded */
 };
 enum { HOST_CLASS_COUNT = HOST_NOTHING + 1 };
 

@@ -235,6 +235,48 @@ bool makes_batches_itself(const char *name)
     return strstr(name, "_SingleProcessDataLoaderIter") != NULL;
 }
 
+/* torch.compile marks each phase of its work so, wherever it does it, and some once more around
+ * that. One of them is no compiling: the ranks ask each other, before each call, whether all have
+ * the code. */
+static bool is_phase_of_torch_compile(const char *name)
+{
+    static const char mark[] = " (dynamo_timed)";
+    static const char *const around[] = {"dynamo", "entire_frame_compile",
+                                         "entire_backward_compile", "inductor_compile"};
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < COUNT_OF(around); i++)
+        if (strcmp(name, around[i]) == 0)
+            return true;
+    return length >= sizeof mark && strcmp(name + length - (sizeof mark - 1), mark) == 0 &&
+           !has_prefix(name, "guard_collective");
+}
+
+/* Ranges of JAX, and its frames of Python ("$compiler.py:387 compile_or_get_cached"). */
+static bool is_compilation_of_jax(const char *name)
+{
+    static const char *const functions[] = {"backend_compile",    "lower_sharding_computation",
+                                            "trace_to_jaxpr",     "compile_or_get_cached",
+                                            "_resolve_and_lower", "_cached_compilation",
+                                            "_trace_for_jit"};
+    const char *function = *name == '$' ? strrchr(name, ' ') : NULL;
+
+    name = function ? function + 1 : name;
+    for (size_t i = 0; i < COUNT_OF(functions); i++)
+        if (has_prefix(name, functions[i]))
+            return true;
+    return false;
+}
+
+bool is_compilation(const char *name)
+{
+    const char *triton = strstr(name, "triton/compiler/compiler.py(");
+
+    return is_phase_of_torch_compile(name) || is_compilation_of_jax(name) ||
+           has_prefix(name, "XlaCompile:") || strstr(name, "Client::Compile") ||
+           (triton && strstr(triton, "): compile"));
+}
+
 struct class_cache {
     uint8_t *kernels;   /* by name id */
     uint8_t *operators; /* by name id */

@@ -74,4 +74,7 @@ bool is_data_loading(const char *name);
 /* Of such a name: the thread that asks for a batch makes it (num_workers=0). */
 bool makes_batches_itself(const char *name);
 
+/* The host call or range traces, compiles or tunes code: torch.compile's, XLA's, Triton's. */
+bool is_compilation(const char *name);
+
 #endif

@@ -19,7 +19,14 @@ OPERATORS = {
     "exposed_communication": ["c10d::allreduce_", "record_param_comms", "gloo:all_reduce"],
 }
 PARTS_OF_ANY = ["aten::empty", "aten::view", "aten::expand", "aten::as_strided"]
-IDLE = ["idle_data", "idle_garbage", "idle_annotation", "idle_python", "idle_nothing"]
+IDLE = [
+    "idle_data",
+    "idle_compilation",
+    "idle_garbage",
+    "idle_annotation",
+    "idle_python",
+    "idle_nothing",
+]
 
 
 @dataclass
@@ -87,6 +94,11 @@ class CpuLayer:
             self.add(thread, te.OPERATOR, self.rng.choice(event_names.DATA_RANGES), start, end)
             inner = self.some_time_in(start, end)
             self.add(thread, te.OPERATOR, "aten::stack", *inner)  # no work of the step's
+        elif account == "idle_compilation":
+            self.add(thread, te.OPERATOR, self.rng.choice(event_names.COMPILATIONS), start, end)
+            self.add(
+                thread, te.OPERATOR, "aten::mm", *self.some_time_in(start, end)
+            )  # of no numbers
         elif account == "idle_garbage":
             self.add(thread, te.PYTHON, event_names.GARBAGE_COLLECTIONS[0], start, end)
         elif account == "idle_annotation":

@@ -70,6 +70,16 @@ PYTHON_FUNCTIONS = [
     "torch/optim/adamw.py(151): step",
 ]
 GARBAGE_COLLECTIONS = ["<built-in method collect of module object at 0x7fb0>", "Python GC"]
+COMPILATIONS = [  # of torch.compile, JAX and XLA
+    "_compile.compile_inner (dynamo_timed)",
+    "compile_fx_inner (dynamo_timed)",
+    "CachingAutotuner.benchmark_all_configs (dynamo_timed)",
+    "entire_frame_compile",
+    "inductor_compile",
+    "backend_compile_and_load",
+    "lower_sharding_computation",
+    "PjRtCpuClient::Compile",
+]
 # To whoever looks for the beginning of an event in the middle of a file.
 MISLEADING_STACK = (
     'train.py(3): f;a.py(1): }, {"ph": "X", "cat": "kernel", "name": "x", "pid": 0, "tid": 7}, {"ph'

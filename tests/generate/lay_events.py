@@ -101,6 +101,9 @@ class EventLayer:
         names = event_names.OPERATORS
         if account == "idle_data":
             kind, names = self.data_range()
+        elif account == "idle_compilation":
+            kind = rng.choice((te.OPERATOR, te.ANNOTATION))
+            names = event_names.COMPILATIONS
         elif account == "idle_annotation":
             kind, names = te.ANNOTATION, event_names.ANNOTATIONS
             if not self.has_step_marks:

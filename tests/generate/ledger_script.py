@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 WORK_ACCOUNTS = ["matrix", "other_compute", "exposed_communication", "exposed_copy", "data_copy"]
 HOST_ACCOUNTS = [  # in the order of their priority
     "idle_data",
+    "idle_compilation",
     "idle_sync",
     "idle_allocator",
     "idle_garbage",

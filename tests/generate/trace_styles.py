@@ -25,11 +25,14 @@ class Style:
     driver_calls: dict[str, list[str]] = field(default_factory=dict)
     external_id: str = "External id"
     input_dims: str = "Input Dims"
+    compiles: bool = False  # code is compiled in the steps
     layout: str = "compact"  # compact: several keys a line; lines: one key a line
 
     def host_accounts(self) -> list[str]:
         """The idle accounts with a host activity that this style can show."""
         accounts = ["idle_data", "idle_sync", "idle_allocator", "idle_runtime", "idle_operator"]
+        if self.compiles:
+            accounts.append("idle_compilation")
         if self.has_annotations:
             accounts.append("idle_annotation")
         if self.has_python:

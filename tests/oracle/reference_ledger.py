@@ -45,10 +45,17 @@ DATA = re.compile(
     r"|^## ?(next|data|get_batch|load).*##$",
     re.IGNORECASE,
 )
+# What torch.compile, JAX, XLA and Triton call their compiling.
+COMPILATION = re.compile(
+    r"^(?!guard_collective).* \(dynamo_timed\)$|^(dynamo|entire_(frame|backward)_compile|inductor_compile)$"
+    r"|^(\$.* )?(backend_compile|lower_sharding_computation|trace_to_jaxpr|compile_or_get_cached|_resolve_and_lower"
+    r"|_cached_compilation|_trace_for_jit)|^XlaCompile:|Client::Compile|triton/compiler/compiler\.py\(.*\): compile"
+)
 # In the order of their priority.
 WORK = ["compute", "communication", "copy", "memset", "data_copy"]
 HOST = [
     "idle_data",
+    "idle_compilation",
     "idle_sync",
     "idle_allocator",
     "idle_garbage",
@@ -223,10 +230,15 @@ class Booking:
             kind = "idle_operator" if category != "user_annotation" else "idle_annotation"
             if kind == "idle_annotation" and GARBAGE.search(name):
                 kind = "idle_garbage"
-            self.add_host(thread, "idle_data" if DATA.search(name) else kind, start, end)
+            kind = "idle_data" if DATA.search(name) else kind
+            self.add_host(thread, self.or_compilation(name, kind), start, end)
         elif category == "python_function":
             kind = "idle_garbage" if GARBAGE.search(name) else "idle_python"
-            self.add_host(thread, kind, start, end)
+            self.add_host(thread, self.or_compilation(name, kind), start, end)
+
+    @staticmethod
+    def or_compilation(name: str, kind: str) -> str:
+        return "idle_compilation" if COMPILATION.search(name) else kind
 
     def add_call(self, correlation: Any, call: Call) -> None:
         """Of several with one correlation the outermost launches: the driver's call is a part of the runtime's."""

@@ -97,6 +97,7 @@ def new_case(program: Path, folder: Path, seed: int) -> Case:
     is_cpu_only = rng.random() < 0.15
     has_step_marks = is_cpu_only or not style.has_annotations or rng.random() < 0.85
     plan = Plan(rng.randint(1, 6), rng.choice((1, 2, 4, 8, 20)), has_step_marks)
+    style = replace(style, compiles=rng.random() < 0.4)
     trace = make_trace(seed, plan, style, is_cpu_only)
     return Case(program, folder, seed, style, trace, write_trace(trace, style), rng)
 

@@ -23,6 +23,7 @@ const COLORS: Record<string, readonly [string, string]> = {
   copies: ["#d08a1d", "#e0a94a"],
   data_copy: ["#e9b765", "#b98632"],
   idle: ["#c2413b", "#e5645d"],
+  idle_compilation: ["#5b4a8a", "#a493d6"],
   idle_data: ["#b3261e", "#f2726a"],
   idle_sync: ["#d9534f", "#d1453f"],
   idle_allocator: ["#e58a6b", "#b5654a"],

@@ -410,19 +410,32 @@ static uint32_t look_up_cost(struct counted_ops *ops, struct cost_search *search
     return cost;
 }
 
-/* Ranges of compiled code have a cost of their own, as their kernels may be all there is. */
+/* Ranges of compiled code have a cost of their own, as their kernels may be all there is. What lies
+ * in a range that compiles has none: torch.compile calls each operator there with tensors that hold
+ * no numbers, and what is tuned runs for its time alone. */
 static void look_up_costs(struct counted_ops *ops, struct cost_search *search)
 {
     const struct trace *trace = search->trace;
+    struct name_answers compiles = {.ask = is_compilation};
+    const struct event *compiling = NULL; /* the last range that does, on the thread of the event */
 
     for (uint32_t i = 0; i < trace->host_count; i++) {
         const struct event *event = &trace->host[i];
 
         ops->cost_of[i] = NO_EVENT;
-        if (event->kind == EVENT_OPERATOR ||
-            (event->kind == EVENT_ANNOTATION && is_compiled_code(trace_text(trace, event->name))))
+        if (event->kind != EVENT_OPERATOR && event->kind != EVENT_ANNOTATION)
+            continue;
+        if (compiling && event->track == compiling->track &&
+            event->start_ns < event_end_ns(compiling))
+            continue;
+        if (name_answer(&compiles, trace, event->name))
+            compiling = event;
+        else if (event->kind == EVENT_OPERATOR ||
+                 (event->kind == EVENT_ANNOTATION &&
+                  is_compiled_code(trace_text(trace, event->name))))
             ops->cost_of[i] = look_up_cost(ops, search, i);
     }
+    free(compiles.answers);
 }
 
 static enum cost_kind counted_ops_kind_of(const struct counted_ops *ops, uint32_t i)

@@ -144,8 +144,10 @@ enum advice_limit {
 };
 
 #define ACCOUNT_BIT(account) ((uint32_t)1 << ACCOUNT_##account)
-/* Every account of idle time, and every account. */
-#define ACCOUNT_BITS_IDLE (ACCOUNT_BITS_ALL & ~(ACCOUNT_BIT(IDLE_DATA) - 1))
-#define ACCOUNT_BITS_ALL  (((uint32_t)1 << ACCOUNT_COUNT) - 1)
+/* Every account of idle time but for what is done once, which recording makes no longer; and every
+ * account. */
+#define ACCOUNT_BITS_IDLE \
+    (ACCOUNT_BITS_ALL & ~(ACCOUNT_BIT(IDLE_DATA) - 1) & ~ACCOUNT_BIT(IDLE_COMPILATION))
+#define ACCOUNT_BITS_ALL (((uint32_t)1 << ACCOUNT_COUNT) - 1)
 
 #endif

@@ -75,6 +75,8 @@ static enum host_call_kind host_calls_kind_of(struct host_activity *activity,
         return CALLS_GARBAGE;
     case HOST_RUNTIME:
         return event->duration_ns >= slow_ns ? CALLS_SLOW : CALLS_KIND_COUNT;
+    case HOST_COMPILATION:
+        return is_working[event->track] ? CALLS_COMPILATION : CALLS_KIND_COUNT;
     case HOST_CAPTURE:
     case HOST_SYSTEM:
     case HOST_OPERATOR:
@@ -153,7 +155,7 @@ static bool is_computation(struct own_work *work, uint32_t index)
 
 /* CALLS_KIND_COUNT: it is no work of the host's own, or lies in a range that counts. Outermost
  * ranges count, since events of a thread come in order of start, the outer first. */
-static enum host_call_kind own_work_of(struct own_work *work, uint32_t index, bool is_loading,
+static enum host_call_kind own_work_of(struct own_work *work, uint32_t index, bool is_known,
                                        bool is_working)
 {
     const struct event *event = &work->trace->host[index];
@@ -166,10 +168,10 @@ static enum host_call_kind own_work_of(struct own_work *work, uint32_t index, bo
         return CALLS_KIND_COUNT;
     if (is_preparation(work, event))
         kind = CALLS_PREPARATION;
-    else if (!is_loading && is_working && work->trace->device_count > 0 &&
+    else if (!is_known && is_working && work->trace->device_count > 0 &&
              is_computation(work, index))
         kind = CALLS_COMPUTATION;
-    if (kind != CALLS_KIND_COUNT || is_loading)
+    if (kind != CALLS_KIND_COUNT || is_known)
         work->covered_ns = event_end_ns(event);
     return kind;
 }
@@ -191,8 +193,8 @@ void find_host_calls(struct host_calls *calls, const struct trace *trace,
         const struct event *event = &trace->host[i];
         enum host_call_kind kind = host_calls_kind_of(&activity, event, is_working, slow_ns);
 
-        enum host_call_kind own_kind =
-            own_work_of(&own, i, kind == CALLS_DATA, is_working[event->track]);
+        enum host_call_kind own_kind = own_work_of(
+            &own, i, kind == CALLS_DATA || kind == CALLS_COMPILATION, is_working[event->track]);
 
         /* A memset may wait without a name that says so. */
         if (is_waiting[i])

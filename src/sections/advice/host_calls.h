@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 enum host_call_kind {
+    CALLS_COMPILATION, /* ranges in which code is compiled, of threads that launch work or mark
+                          steps */
     CALLS_DATA,        /* ranges of the data loader */
     CALLS_SYNC,        /* calls that wait for the device, of threads that launch work or mark steps;
                           memsets of the host's memory */

@@ -146,8 +146,9 @@ static void add_work_of_step(struct phase_total *total, const struct phase_page 
 static bool is_of_host(enum account account)
 {
     return account_descriptions[account].group == ACCOUNT_GROUP_IDLE &&
-           account != ACCOUNT_IDLE_CAPTURE && account != ACCOUNT_IDLE_QUEUE_GAP &&
-           account != ACCOUNT_IDLE_QUEUED_WAIT && account != ACCOUNT_IDLE_GRAPH;
+           account != ACCOUNT_IDLE_CAPTURE && account != ACCOUNT_IDLE_COMPILATION &&
+           account != ACCOUNT_IDLE_QUEUE_GAP && account != ACCOUNT_IDLE_QUEUED_WAIT &&
+           account != ACCOUNT_IDLE_GRAPH;
 }
 
 static void add_known_count(int64_t *sum, int64_t count)

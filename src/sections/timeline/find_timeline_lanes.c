@@ -174,6 +174,7 @@ static const struct timeline_class host_classes[HOST_CLASS_COUNT] = {
     [HOST_DATA] = {"host_data", "data loading", NULL},
     [HOST_SYNC] = {"host_sync", "call that waits for the device", NULL},
     [HOST_ALLOCATOR] = {"host_allocator", "allocator call", NULL},
+    [HOST_COMPILATION] = {"host_compilation", "compilation", NULL},
     [HOST_CAPTURE] = {"host_capture", "graph capture", NULL},
     [HOST_GARBAGE] = {"host_garbage", "garbage collection", NULL},
     [HOST_RUNTIME] = {"host_runtime", "runtime call", NULL},

@@ -462,6 +462,28 @@ static void questions_alone_take_nothing_back(void **state)
 }
 
 /* On a processor nothing tells whether compiled code holds products (as that of flex_attention). */
+/* torch.compile calls each operator with tensors that hold no numbers. */
+static void products_of_a_compiler_do_not_count(void **state)
+{
+    static const char shapes[] = "[[2, 3], [3, 5]]";
+    struct made_trace made;
+    struct module_costs costs = {0};
+    uint32_t thread;
+
+    made_trace_init(&made);
+    thread = made_thread(&made, "1");
+    add_range(&made, thread, (struct made_event){"ProfilerStep#1", 0, 100});
+    add_op(&made, thread, (struct made_event){"dynamo", 5, 50}, NULL, NO_ID);
+    add_op(&made, thread, (struct made_event){"_compile.compile_inner (dynamo_timed)", 10, 49},
+           NULL, NO_ID);
+    add_op(&made, thread, (struct made_event){"aten::mm", 20, 30}, shapes, NO_ID);
+    add_op(&made, thread, (struct made_event){"aten::mm", 50, 60}, shapes, NO_ID);
+    measure(&costs, &made);
+    assert_int_equal(costs.total[PHASE_FORWARD].flops, 2 * 2 * 3 * 5);
+    module_costs_clear(&costs);
+    made_trace_clear(&made);
+}
+
 static void flops_beside_compiled_code_are_at_least(void **state)
 {
     struct made_trace made;
@@ -556,6 +578,7 @@ int main(void)
         cmocka_unit_test(only_what_starts_in_a_window_counts),
         cmocka_unit_test(products_of_sparse_operands_are_listed),
         cmocka_unit_test(questions_alone_take_nothing_back),
+        cmocka_unit_test(products_of_a_compiler_do_not_count),
         cmocka_unit_test(flops_beside_compiled_code_are_at_least),
         cmocka_unit_test(pauses_of_a_closure_are_no_optimizers),
         cmocka_unit_test(odd_marks),

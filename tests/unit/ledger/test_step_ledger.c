@@ -73,6 +73,47 @@ struct host_case {
 
 /* Between 100 and 200 µs the device is idle; the host does one thing from 100 to 170, and launches
  * at 190. */
+static void assert_explains(const struct host_case *one)
+{
+    struct one_step test;
+    const struct step_ledger *step;
+    const struct idle_gap *gap;
+
+    start(&test);
+    host(&test, one->kind, (struct made_event){one->name, 100, 170});
+    step = attribute_gap(&test, 100, 200, 190);
+    assert_account_us(step, ACCOUNT_OTHER_COMPUTE, 900);
+    assert_account_us(step, one->account, 70);
+    assert_account_us(step, ACCOUNT_IDLE_NOTHING, 20);
+    assert_account_us(step, ACCOUNT_IDLE_LAUNCH, 10);
+    assert_int_equal(test.made.ledger.gap_count, 1);
+    gap = &test.made.ledger.worst_gaps[0];
+    assert_int_equal(gap->main_account, one->account);
+    assert_string_equal(trace_text(&test.made.trace, test.made.trace.host[gap->host_event].name),
+                        one->name);
+    made_trace_clear(&test.made);
+}
+
+static void compiling_explains_a_gap(void **state)
+{
+    static const struct host_case cases[] = {
+        {EVENT_OPERATOR, "compile_fx_inner (dynamo_timed)", ACCOUNT_IDLE_COMPILATION},
+        {EVENT_OPERATOR, "guard_collective (dynamo_timed)", ACCOUNT_IDLE_OPERATOR},
+        {EVENT_OPERATOR, "dynamo", ACCOUNT_IDLE_COMPILATION},
+        {EVENT_OPERATOR, "dynamo_like", ACCOUNT_IDLE_OPERATOR},
+        {EVENT_ANNOTATION, "backend_compile_and_load", ACCOUNT_IDLE_COMPILATION},
+        {EVENT_ANNOTATION, "XlaCompile:#module=jit_f,program_id=3#", ACCOUNT_IDLE_COMPILATION},
+        {EVENT_PYTHON_FUNCTION, "$compiler.py:387 compile_or_get_cached", ACCOUNT_IDLE_COMPILATION},
+        {EVENT_PYTHON_FUNCTION, "triton/compiler/compiler.py(226): compile",
+         ACCOUNT_IDLE_COMPILATION},
+        {EVENT_PYTHON_FUNCTION, "train.py(3): compile", ACCOUNT_IDLE_PYTHON},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_explains(&cases[i]);
+}
+
 static void a_gap_is_explained_by_what_the_launching_thread_does(void **state)
 {
     static const struct host_case cases[] = {
@@ -107,26 +148,8 @@ static void a_gap_is_explained_by_what_the_launching_thread_does(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct one_step test;
-        const struct step_ledger *step;
-        const struct idle_gap *gap;
-
-        start(&test);
-        host(&test, cases[i].kind, (struct made_event){cases[i].name, 100, 170});
-        step = attribute_gap(&test, 100, 200, 190);
-        assert_account_us(step, ACCOUNT_OTHER_COMPUTE, 900);
-        assert_account_us(step, cases[i].account, 70);
-        assert_account_us(step, ACCOUNT_IDLE_NOTHING, 20);
-        assert_account_us(step, ACCOUNT_IDLE_LAUNCH, 10);
-        assert_int_equal(test.made.ledger.gap_count, 1);
-        gap = &test.made.ledger.worst_gaps[0];
-        assert_int_equal(gap->main_account, cases[i].account);
-        assert_string_equal(
-            trace_text(&test.made.trace, test.made.trace.host[gap->host_event].name),
-            cases[i].name);
-        made_trace_clear(&test.made);
-    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_explains(&cases[i]);
 }
 
 /* All at once: the first in the order of priority holds. */
@@ -319,6 +342,25 @@ static void without_a_device_the_threads_in_operators_are_the_device(void **stat
     made_trace_clear(&test.made);
 }
 
+/* torch.compile calls each operator with tensors that hold no numbers: no work of the step. */
+static void operators_of_a_compiler_are_no_work(void **state)
+{
+    struct one_step test;
+
+    (void)state;
+    start(&test);
+    host(&test, EVENT_OPERATOR, (struct made_event){"nn:Model", 0, 900});
+    host(&test, EVENT_OPERATOR, (struct made_event){"entire_frame_compile", 100, 600});
+    host(&test, EVENT_OPERATOR,
+         (struct made_event){"_compile.compile_inner (dynamo_timed)", 110, 590});
+    host(&test, EVENT_OPERATOR, (struct made_event){"aten::mm", 200, 500});
+    host(&test, EVENT_OPERATOR, (struct made_event){"aten::mm", 600, 900});
+    made_trace_finish(&test.made, WINDOW_CHOICE_AUTO);
+    assert_account_us(&test.made.ledger.steps[0], ACCOUNT_IDLE_COMPILATION, 500);
+    assert_account_us(&test.made.ledger.steps[0], ACCOUNT_MATRIX, 300);
+    made_trace_clear(&test.made);
+}
+
 /* What is launched while a graph is captured never reaches the device. */
 static void capture_of_a_graph_explains_its_time(void **state)
 {
@@ -379,6 +421,7 @@ static void operators_inside_a_transfer_on_the_processor_are_its_own(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(compiling_explains_a_gap),
         cmocka_unit_test(a_gap_is_explained_by_what_the_launching_thread_does),
         cmocka_unit_test(causes_have_an_order),
         cmocka_unit_test(work_launched_before_the_gap_waits_on_the_device),
@@ -388,6 +431,7 @@ int main(void)
         cmocka_unit_test(a_copy_launched_while_data_is_loaded_is_input_data),
         cmocka_unit_test(an_unlinked_kernel_keeps_its_time_and_the_step_explains_the_gap),
         cmocka_unit_test(without_a_device_the_threads_in_operators_are_the_device),
+        cmocka_unit_test(operators_of_a_compiler_are_no_work),
         cmocka_unit_test(capture_of_a_graph_explains_its_time),
         cmocka_unit_test(a_range_around_operators_is_no_collective),
         cmocka_unit_test(operators_inside_a_transfer_on_the_processor_are_its_own),

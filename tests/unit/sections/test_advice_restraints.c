@@ -239,6 +239,51 @@ static void warm_up_of_captures_is_not_launch_bound(void **state)
     made_trace_clear(&scene.made);
 }
 
+/* Steps of which those from `first` to before `end` compile for 600 us, within operators. */
+static const struct section *advice_on_compilation(struct scene *scene, int first, int end)
+{
+    scene_begin(scene, STEPS);
+    for (int step = 0; step < STEPS; step++) {
+        int64_t at = step * STEP_NS;
+
+        if (step >= first && step < end) {
+            made_host_event(&scene->made, scene->thread, EVENT_OPERATOR,
+                            (struct made_event){"entire_frame_compile", at, at + 600 * US});
+            made_host_event(
+                &scene->made, scene->thread, EVENT_OPERATOR,
+                (struct made_event){"compile_fx_inner (dynamo_timed)", at + US, at + 599 * US});
+            made_host_event(&scene->made, scene->thread, EVENT_OPERATOR,
+                            (struct made_event){"aten::mm", at + 2 * US, at + 598 * US});
+            scene_live(scene, "gemm", at + 601 * US, at + STEP_NS);
+        } else {
+            scene_live(scene, "gemm", at + US, at + STEP_NS);
+        }
+    }
+    return scene_advice(scene);
+}
+
+/* Operators that are called while code is compiled launch nothing, and graphs would not help. */
+static void compilation_is_not_launch_bound(void **state)
+{
+    struct scene scene;
+    const struct section *section = advice_on_compilation(&scene, 1, 3);
+    const struct finding *finding = find_advice(section, "compilation");
+
+    (void)state;
+    assert_non_null(finding);
+    assert_non_null(strstr(finding->evidence, "compiled 2 times, in 2 of"));
+    assert_non_null(strstr(finding->evidence, "entire_frame_compile"));
+    assert_string_equal(finding->estimate->confidence, "high");
+    assert_null(find_advice(section, "launch_bound"));
+    assert_null(find_advice(section, "host_operators"));
+    made_trace_clear(&scene.made);
+    finding = find_advice(advice_on_compilation(&scene, 0, 1), "compilation");
+    assert_non_null(finding);
+    assert_string_equal(finding->estimate->confidence, "medium");
+    assert_non_null(strstr(finding->estimate->reason, "first recorded step"));
+    made_trace_clear(&scene.made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +295,7 @@ int main(void)
         cmocka_unit_test(programs_without_python_have_none),
         cmocka_unit_test(nothing_is_said_only_of_nothing),
         cmocka_unit_test(warm_up_of_captures_is_not_launch_bound),
+        cmocka_unit_test(compilation_is_not_launch_bound),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
