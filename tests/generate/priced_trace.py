@@ -17,6 +17,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from event_names import COMPILATIONS
+
 PEAKS = {  # FLOP/s, dense: the line of the device in src/cost/devices/device_list.def
     "bf16": Fraction(9895, 10) * 10**12,
     "tf32": Fraction(4945, 10) * 10**12,
@@ -175,6 +177,19 @@ class PricedTrace:
         self.kernel("vectorized_elementwise_kernel", self.rng.randint(1000, 4000))
         self.now += LAUNCH
 
+    def compiled(self) -> None:
+        """torch.compile traces products without numbers, and tries kernels: no FLOPs of the step's."""
+        start = self.now
+        around = self.add("cpu_op", self.rng.choice(COMPILATIONS), start, 0)
+        for _ in range(self.rng.randint(1, 3)):
+            self.op("aten::mm", [[64, 128], [128, 64]], [RECORDED["bf16"]] * 2, [])
+            if self.rng.random() < 0.5:
+                tried = self.kernel(KERNELS["bf16"], self.rng.randint(1000, 9000))
+                self.pieces.append(Piece(self.now, *tried, {}, ""))
+            self.now += LAUNCH
+        around["dur"] = (self.now - start) / 1000
+        self.now += 500
+
     def step(self, number: int) -> None:
         start = self.now
         makers = [
@@ -186,6 +201,7 @@ class PricedTrace:
             self.recomputed,
             self.unpriced,
             self.elementwise,
+            self.compiled,
         ]
         self.rng.shuffle(makers)
         for make in makers:
