@@ -238,13 +238,6 @@ void host_activity_know(struct host_activity *activity, const struct host_activi
         activity->name_classes[host_activity_place(&known->left_out[i])] = HOST_NOTHING;
 }
 
-static bool has_suffix(const char *name, const char *suffix)
-{
-    size_t length = strlen(name);
-
-    return length >= strlen(suffix) && strcmp(name + length - strlen(suffix), suffix) == 0;
-}
-
 static bool is_name_of_capture(const char *name)
 {
     return strstr(name, "StreamBeginCapture") != NULL;

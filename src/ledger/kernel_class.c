@@ -240,16 +240,13 @@ bool makes_batches_itself(const char *name)
  * the code. */
 static bool is_phase_of_torch_compile(const char *name)
 {
-    static const char mark[] = " (dynamo_timed)";
     static const char *const around[] = {"dynamo", "entire_frame_compile",
                                          "entire_backward_compile", "inductor_compile"};
-    size_t length = strlen(name);
 
     for (size_t i = 0; i < COUNT_OF(around); i++)
         if (strcmp(name, around[i]) == 0)
             return true;
-    return length >= sizeof mark && strcmp(name + length - (sizeof mark - 1), mark) == 0 &&
-           !has_prefix(name, "guard_collective");
+    return has_suffix(name, " (dynamo_timed)") && !has_prefix(name, "guard_collective");
 }
 
 /* Ranges of JAX, and its frames of Python ("$compiler.py:387 compile_or_get_cached"). */

@@ -3,6 +3,7 @@
 
 #include "base/core/attributes.h"
 #include "base/io/input_stream.h"
+#include "base/text/prefix.h"
 #include "output/exports/export_format.h"
 #include "ranks/digest_file.h"
 #include "readers/logs/read_log.h"
@@ -22,18 +23,10 @@ enum {
     LOG_HEAD_BYTES = 8 << 20, /* a log may begin with pages of other words */
 };
 
-static bool file_content_ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text);
-    size_t end_length = strlen(end);
-
-    return length > end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 bool has_trace_name(const char *name)
 {
-    return file_content_ends_with(name, ".json") || file_content_ends_with(name, ".json.gz") ||
-           file_content_ends_with(name, ".json.zst");
+    return has_extension(name, ".json") || has_extension(name, ".json.gz") ||
+           has_extension(name, ".json.zst");
 }
 
 /* JSON that holds no event this early is something else: settings, a summary. Only for text that

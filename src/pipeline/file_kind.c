@@ -8,6 +8,7 @@
 #include "base/io/folders.h"
 #include "base/io/input_stream.h"
 #include "base/text/owned_text.h"
+#include "base/text/prefix.h"
 #include "pipeline/file_content.h"
 #include "ranks/digest_file.h"
 #include "readers/logs/read_log.h"
@@ -80,13 +81,6 @@ static bool begins(struct input_window head, const char *bytes)
     return head.length >= strlen(bytes) && memcmp(head.text, bytes, strlen(bytes)) == 0;
 }
 
-static bool file_kind_ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text);
-
-    return length > strlen(end) && strcmp(text + length - strlen(end), end) == 0;
-}
-
 /* No first bytes tell a log: it is one where a known line stands in it. */
 static bool file_kind_is_log(const char *path)
 {
@@ -128,7 +122,7 @@ static const struct file_kind *kind_of_file(const char *path, int64_t bytes)
             return &text_kinds[i];
     if (begins(head, "\n") && is_trace_head(head.text, head.length))
         return &protobuf_kind;
-    if (file_kind_ends_with(path, ".py"))
+    if (has_extension(path, ".py"))
         return &script_kind;
     return bytes <= LOG_BYTES_MAX && file_kind_is_log(path) ? &log_kind : NULL;
 }

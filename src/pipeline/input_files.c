@@ -7,6 +7,7 @@
 #include "base/io/folders.h"
 #include "base/io/input_stream.h"
 #include "base/text/owned_text.h"
+#include "base/text/prefix.h"
 #include "pipeline/file_content.h"
 #include "ranks/digest_file.h"
 #include "ranks/rank_layout.h"
@@ -153,14 +154,6 @@ static void input_files_add_file(struct input_files *files, char *path, int64_t 
               (struct input_file){.path = path, .bytes = bytes, .rank = -1});
 }
 
-static bool input_files_ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text);
-    size_t end_length = strlen(end);
-
-    return length > end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 enum folder_file {
     IS_TRACE,       /* or a digest of one */
     IS_UNREADABLE,  /* or empty */
@@ -227,8 +220,8 @@ static void add_from_folder(struct input_files *files, const char *folder, const
         input_files_add_file(files, path, status.st_size);
         return;
     } else if (strcmp(name, "capture.json") != 0 && strcmp(name, "compiled.json") != 0 &&
-               !input_files_ends_with(name, ".memory.json") &&
-               !input_files_ends_with(name, ".memory.pickle")) { /* which belong to the traces
+               !has_extension(name, ".memory.json") &&
+               !has_extension(name, ".memory.pickle")) { /* which belong to the traces
                                                                     beside them */
         pass_over(files, name);
     }

@@ -430,9 +430,7 @@ static void look_up_costs(struct counted_ops *ops, struct cost_search *search)
             continue;
         if (name_answer(&compiles, trace, event->name))
             compiling = event;
-        else if (event->kind == EVENT_OPERATOR ||
-                 (event->kind == EVENT_ANNOTATION &&
-                  is_compiled_code(trace_text(trace, event->name))))
+        else if (event->kind == EVENT_OPERATOR || is_compiled_code(trace_text(trace, event->name)))
             ops->cost_of[i] = look_up_cost(ops, search, i);
     }
     free(compiles.answers);

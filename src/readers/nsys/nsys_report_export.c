@@ -4,6 +4,7 @@
 #include "base/core/memory_limit.h"
 #include "base/io/files_seen.h"
 #include "base/text/owned_text.h"
+#include "base/text/prefix.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,19 +18,10 @@
 
 extern char **environ;
 
-static bool nsys_report_export_ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text);
-    size_t end_length = strlen(end);
-
-    return length > end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 bool is_nsys_report(const char *path)
 {
-    return nsys_report_export_ends_with(path, ".nsys-rep") ||
-           nsys_report_export_ends_with(path, ".qdrep") ||
-           nsys_report_export_ends_with(path, ".qdstrm");
+    return has_extension(path, ".nsys-rep") || has_extension(path, ".qdrep") ||
+           has_extension(path, ".qdstrm");
 }
 
 /* "run.sqlite" beside "run.nsys-rep", where it holds something and is not older; else NULL. free()
@@ -178,7 +170,7 @@ bool nsys_report_export(struct nsys_export *made, const char *path, struct error
         made->is_beside = true;
         return true;
     }
-    if (nsys_report_export_ends_with(path, ".qdstrm"))
+    if (has_extension(path, ".qdstrm"))
         return error_set(error, ERROR_INPUT,
                          "what Nsight Systems recorded, not yet made into a report: its "
                          "QdstrmImporter, of the version that recorded it, makes a .nsys-rep of "

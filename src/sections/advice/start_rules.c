@@ -5,7 +5,6 @@
 #include "sections/advice/call_site.h"
 #include "sections/advice/claim.h"
 #include "sections/advice/recording_rules.h"
-#include "trace/trace.h"
 
 /* Idle time in first uses, by call. */
 struct first_use_sum {

@@ -461,7 +461,6 @@ static void questions_alone_take_nothing_back(void **state)
     made_trace_clear(&made);
 }
 
-/* On a processor nothing tells whether compiled code holds products (as that of flex_attention). */
 /* torch.compile calls each operator with tensors that hold no numbers. */
 static void products_of_a_compiler_do_not_count(void **state)
 {
@@ -484,6 +483,7 @@ static void products_of_a_compiler_do_not_count(void **state)
     made_trace_clear(&made);
 }
 
+/* On a processor nothing tells whether compiled code holds products (as that of flex_attention). */
 static void flops_beside_compiled_code_are_at_least(void **state)
 {
     struct made_trace made;
