@@ -63,6 +63,7 @@ class Piece:
 @dataclass
 class PricedTrace:
     rng: random.Random
+    compiles: bool = False  # code is compiled in the steps
     events: list[dict[str, Any]] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)
     steps: list[tuple[int, int]] = field(default_factory=list)
@@ -201,7 +202,7 @@ class PricedTrace:
             self.recomputed,
             self.unpriced,
             self.elementwise,
-            self.compiled,
+            *[self.compiled] * self.compiles,
         ]
         self.rng.shuffle(makers)
         for make in makers:
@@ -241,8 +242,8 @@ class PricedTrace:
         return rows
 
 
-def make_priced_trace(seed: int | str, steps: int = 3) -> PricedTrace:
-    trace = PricedTrace(random.Random(f"priced {seed}"))
+def make_priced_trace(seed: int | str, steps: int = 3, compiles: bool = False) -> PricedTrace:
+    trace = PricedTrace(random.Random(f"priced {seed}"), compiles)
     for number in range(steps):
         trace.step(number)
     return trace

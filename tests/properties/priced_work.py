@@ -51,7 +51,7 @@ def screen_problems(program: str, path: Path, built: list[dict[str, Any]]) -> li
 
 
 def check(program: Path, seed: int, folder: Path) -> list[str]:
-    trace = make_priced_trace(seed, 1 + seed % 4)
+    trace = make_priced_trace(seed, 1 + seed % 4, compiles=seed % 2 == 0)
     path = folder / "priced.json"
     write_priced_trace(trace, path)
     done = subprocess.run(
