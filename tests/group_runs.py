@@ -15,6 +15,7 @@ BUILD = ROOT / "build"
 LOGS = BUILD / "log"
 PROGRAM = BUILD / "test-gcc" / "flopledger"
 SANITIZED_PROGRAM = BUILD / "test-sanitizers" / "flopledger"
+SECONDS_OF_A_COMMAND = 1200  # more than any takes on a busy machine, less than a run of all may
 COUNTS = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
 
 WARNINGS_ARE_ERRORS = ["-Dwerror=true", "-Dtests=enabled"]
@@ -56,7 +57,7 @@ def run_command(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=7200 if "--long" in (*command, *sys.argv) else 1800,
+            timeout=7200 if "--long" in (*command, *sys.argv) else SECONDS_OF_A_COMMAND,
             check=False,
         )
         status, output = done.returncode, done.stdout.decode(errors="replace")
@@ -71,6 +72,15 @@ def run_command(
         file.write(f"$ {' '.join(str(word) for word in command)}\n{output}")
         file.write(f"-- exit status {status}, {time.monotonic() - began:.1f} s\n\n")
     return status, output
+
+
+def failed_parts(log: str, most: int = 60) -> list[str]:
+    """The last lines of each command that failed, of what run_command() wrote; of the whole log where none says so."""
+    runs = re.split(r"^(?=\$ )", log, flags=re.MULTILINE)
+    failed = [
+        run.splitlines() for run in runs if re.search(r"^-- exit status [^0]", run, re.MULTILINE)
+    ]
+    return [line for lines in failed or [log.splitlines()] for line in lines[-most:]]
 
 
 def counted(status: int, output: str) -> Counts:

@@ -29,6 +29,7 @@ from group_runs import (
     Counts,
     build,
     counted,
+    failed_parts,
     gcc,
     meson_tests,
     run_command,
@@ -261,6 +262,7 @@ GROUPS = [
         "the memory of a recorded run, to the byte",
         "tests/python/test_memory.py",
     ),
+    lint("runner", "how tests that fail or hang are told", "tests/python/test_count_line.py"),
     program("ci", "what CI reads, and the GitHub action", "tests/python/test_ci_formats.py"),
     program("api", "the Python API and its notebook", "tests/python/test_api.py"),
     program(
@@ -427,8 +429,8 @@ def report(group: Group, counts: Counts, seconds: float, log: Path) -> None:
         lines = log.read_text(errors="replace").splitlines()
         print("\n".join("    " + line[:300] for line in lines if line.startswith("skipped: ")))
     if counts.failed:
-        lines = log.read_text(errors="replace").splitlines()
-        print("\n".join("    " + line[:300] for line in lines[-60:]))
+        lines = failed_parts(log.read_text(errors="replace"))
+        print("\n".join("    " + line[:300] for line in lines))
         print(f"    all of it: {log.relative_to(ROOT)}\n", flush=True)
 
 

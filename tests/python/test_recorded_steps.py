@@ -326,19 +326,20 @@ class Writer(unittest.TestCase):
 
 
 class Requests(Recorded):
-    def start(self, *launcher: str, seconds: float = 0.01) -> subprocess.Popen[str]:
+    def start(self, *launcher: str, seconds: float = 0.01) -> subprocess.Popen[bytes]:
         command = words("plain", 100_000, seconds)
         if launcher:
             command[command.index(str(SCRIPT)) : command.index(str(SCRIPT))] = list(launcher)
-        program = subprocess.Popen(command, cwd=self.folder, env=environment_of(PROGRAM), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)  # fmt: skip
+        printed = self.folder / "printed"
+        with printed.open(
+            "w"
+        ) as file:  # a pipe would be full after some thousand steps, and they would end
+            program = subprocess.Popen(command, cwd=self.folder, env=environment_of(PROGRAM), stdout=file, stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
         self.addCleanup(program.wait)
-        assert program.stdout is not None
-        self.addCleanup(program.stdout.close)
         self.addCleanup(self.kill_workers)
         self.addCleanup(self.kill, program)
-        for line in program.stdout:
-            if line.startswith("9 "):
-                break
+        while program.poll() is None and "\n9 " not in printed.read_text():
+            time.sleep(0.05)
         return program
 
     def kill_workers(self) -> None:
@@ -358,7 +359,7 @@ class Requests(Recorded):
             return Path(os.readlink(path)) == self.folder.resolve()
         return False
 
-    def kill(self, program: subprocess.Popen[str]) -> None:
+    def kill(self, program: subprocess.Popen[bytes]) -> None:
         try:
             os.killpg(program.pid, signal.SIGKILL)
         except ProcessLookupError:
