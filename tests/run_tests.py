@@ -148,6 +148,7 @@ GROUPS = [
         "tests/properties/recorder_formats.py --real",
         "tests/properties/alike_packets.py",
         "tests/properties/recorder_folders.py",
+        "tests/properties/merged_traces.py",
         "tests/properties/stumbling_blocks.py",
     ),
     program(

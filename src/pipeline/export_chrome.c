@@ -20,10 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PIDS_PER_TRACE = 10000000, /* more than Linux has */
-    OWN_PID = 9000000,
-};
 /* Correlations have 32 bits; a reader may keep ids as doubles, of 53. */
 #define IDS_PER_TRACE ((int64_t)1 << 40)
 
@@ -456,7 +452,7 @@ struct perfetto_file {
 };
 
 /* One file may hold several processes of a run (parts), which become traces of their own here. */
-static bool write_part(struct perfetto_file *file, const struct trace_source *source, uint32_t part,
+static bool write_part(struct perfetto_file *file, struct trace_source *source, uint32_t part,
                        struct error *error)
 {
     static const struct capture_choice beside = {.count = 0};
@@ -469,8 +465,11 @@ static bool write_part(struct perfetto_file *file, const struct trace_source *so
     char prefix[40];
 
     results_init(&unread);
-    if (!open_trace_part(&trace, source, &options, error) ||
-        !attribute_graphs_of(&trace, &beside, &unread, error))
+    if (!open_trace_part(&trace, source, &options, error))
+        return false;
+    if (trace.read.merged_processes > 1) /* shows only when it was read */
+        source->part_count = trace.read.merged_processes;
+    if (!attribute_graphs_of(&trace, &beside, &unread, error))
         return false;
     if (file->plan->rank >= 0 && trace.facts.rank != file->plan->rank)
         return true;

@@ -10,6 +10,7 @@
 #include "pipeline/file_kind.h"
 #include "readers/open_trace.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -25,7 +26,8 @@ struct file_job {
                               counts */
     struct results results;
     struct error error;
-    int64_t rank; /* -1: not known */
+    int64_t rank;              /* -1: not known */
+    uint32_t merged_processes; /* that turned out to be in the file: it is to be read for each */
     bool is_used;
     bool is_damaged;
 };
@@ -34,6 +36,7 @@ struct file_job {
 struct job_list {
     struct file_job *jobs;
     size_t count;
+    size_t files;
     atomic_size_t next;
     bool has_parts; /* some file is of several ranks: numbers in names are then of hosts, or none */
     unsigned threads_per_file;
@@ -54,6 +57,26 @@ static void set_rank(struct run_facts *facts, const struct file_job *job, bool h
         facts->rank += job->parts_before;
 }
 
+/* Recordings that were merged into one file: read once more where it is the only one. Beside others
+ * it may hold what they do. */
+static bool turns_out_merged(struct file_job *job, const struct trace *trace,
+                             const struct job_list *list)
+{
+    uint32_t count = trace->read.merged_processes;
+
+    if (count < 2 || job->source->part_count > 1 || trace->sums)
+        return false;
+    if (list->files > 1)
+        (void)error_set(&job->error, ERROR_INPUT,
+                        "'%s' is left out: recordings of %" PRIu32
+                        " processes were merged into it, which may be those of other files here; "
+                        "name it alone to read it",
+                        job->source->path, count);
+    else
+        job->merged_processes = count;
+    return true;
+}
+
 /* All writing goes to the job's own fields, so that threads share nothing but the list's counter.
  */
 static void do_job(struct file_job *job, const struct job_list *list)
@@ -72,6 +95,8 @@ static void do_job(struct file_job *job, const struct job_list *list)
         (void)explain_file_kind(job->source->path, "report", &job->error);
         return;
     }
+    if (turns_out_merged(job, &trace, list))
+        return;
     trace.name = job->file->name;
     set_rank(&trace.facts, job, list->has_parts);
     job->rank = trace.facts.rank;
@@ -172,6 +197,21 @@ static void read_files_gather(struct files_read *outcome, struct results *result
     free(sorted);
 }
 
+/* A job of each rank in the file. */
+static void add_jobs(struct job_list *list, const struct input_file *file,
+                     const struct trace_source *source, uint32_t parts_before,
+                     const struct error *error)
+{
+    for (uint32_t part = 0; part < source->part_count; part++)
+        ARRAY_ADD(list->jobs, list->count,
+                  (struct file_job){.file = file,
+                                    .source = source,
+                                    .part = part,
+                                    .parts_before = parts_before,
+                                    .error = *error});
+    list->has_parts = list->has_parts || source->part_count > 1;
+}
+
 /* Looks into the files, and makes a job of each rank in them; free() the jobs. A file that
  * cannot be opened is a job as well, which fails with that error: then all files are counted in
  * one place. Sources must not move, since jobs point to them: the caller has made room for all. */
@@ -182,22 +222,45 @@ static void list_jobs(struct job_list *list, struct trace_source *sources,
 
     for (size_t i = 0; i < files->count; i++) {
         struct error error = {0};
-        uint32_t parts;
 
         if (!trace_source_open(&sources[i], files->files[i].path, &error))
             sources[i] =
                 (struct trace_source){.path = text_copy(files->files[i].path), .part_count = 1};
-        parts = sources[i].part_count;
-        for (uint32_t part = 0; part < parts; part++)
-            ARRAY_ADD(list->jobs, list->count,
-                      (struct file_job){.file = &files->files[i],
-                                        .source = &sources[i],
-                                        .part = part,
-                                        .parts_before = parts_before,
-                                        .error = error});
-        parts_before += parts;
-        list->has_parts = list->has_parts || parts > 1;
+        add_jobs(list, &files->files[i], &sources[i], parts_before, &error);
+        parts_before += sources[i].part_count;
     }
+}
+
+/* Does what there is to do, with as many threads as that needs. */
+static void do_jobs(struct job_list *list, const struct input_files *files)
+{
+    const struct file_reading *reading = list->reading;
+    unsigned workers = list->count < reading->threads ? (unsigned)list->count : reading->threads;
+
+    workers = workers > 0 ? workers : 1;
+    list->threads_per_file = reading->threads / workers;
+    list->next = 0;
+    for (size_t i = 0; i < list->count; i++)
+        results_init(&list->jobs[i].results);
+    list->progress = progress_new("reading", files->bytes_in_all, reading->shows_progress);
+    work_in_parallel(list, workers);
+    progress_free(list->progress);
+}
+
+/* The only file turned out to hold several recordings: a job of each. */
+static void do_merged(struct job_list *list, struct trace_source *source,
+                      const struct input_files *files)
+{
+    static const struct error none = {0};
+    struct file_job *first = list->jobs;
+
+    source->part_count = first->merged_processes;
+    results_clear(&first->results);
+    free(first);
+    list->jobs = NULL;
+    list->count = 0;
+    add_jobs(list, &files->files[0], source, 0, &none);
+    do_jobs(list, files);
 }
 
 /* Threads go to files first, and what is left to each file: 16 threads read 4 files with 4 each. */
@@ -205,18 +268,12 @@ void read_files(struct files_read *outcome, struct results *results,
                 const struct input_files *files, const struct file_reading *reading)
 {
     struct trace_source *sources = require_memory(calloc(files->count, sizeof *sources));
-    struct job_list list = {.reading = reading};
-    unsigned workers;
+    struct job_list list = {.reading = reading, .files = files->count};
 
     list_jobs(&list, sources, files);
-    workers = list.count < reading->threads ? (unsigned)list.count : reading->threads;
-    workers = workers > 0 ? workers : 1;
-    list.threads_per_file = reading->threads / workers;
-    for (size_t i = 0; i < list.count; i++)
-        results_init(&list.jobs[i].results);
-    list.progress = progress_new("reading", files->bytes_in_all, reading->shows_progress);
-    work_in_parallel(&list, workers);
-    progress_free(list.progress);
+    do_jobs(&list, files);
+    if (list.count == 1 && list.jobs[0].merged_processes)
+        do_merged(&list, &sources[0], files);
     read_files_gather(outcome, results, &list);
     for (size_t i = 0; i < list.count; i++)
         results_clear(&list.jobs[i].results);

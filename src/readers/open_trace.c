@@ -253,32 +253,6 @@ bool is_database_of_no_recorder(const char *path)
     return !is_of_nsight_systems(&database) && !database.damage[0];
 }
 
-/* A database that was rewritten as text has a reader that knows its head; the test comes
- * before it reads, since it would find only damage. */
-static bool read_input(struct trace *trace, struct input_stream *input,
-                       const struct read_options *options, struct error *error)
-{
-    struct input_window head;
-    const struct reader *reader;
-
-    input->progress = options->progress;
-    head = input_stream_peek(input);
-    if (looks_like_proton(head.text, head.length < HEAD_BYTES ? head.length : HEAD_BYTES))
-        return error_set(
-            error, ERROR_INPUT,
-            "a profile of Proton, which sums up times and holds no events: 'flopledger "
-            "report' and 'inspect' read it, one file at a time");
-    reader = find_reader(input, head);
-    if (!reader)
-        return open_trace_refuse(input, head, error);
-    if (was_rewritten_as_text(head.text, head.length))
-        return error_set(error, ERROR_INPUT, "%s", a_rewritten_file);
-    if (!reader->read(trace, input, options, error))
-        return false;
-    (void)snprintf(trace->read.format, sizeof trace->read.format, "%s", reader->name);
-    return true;
-}
-
 /* Each part becomes a rank and is read by itself: a file whose numbers are damaged would else
  * be read for ever. */
 bool reader_can_split(uint32_t count, struct error *error)
@@ -302,6 +276,51 @@ bool reader_has_all_parts(const struct input_stream *input, const struct read_op
                      " ranks, each of which is read on its own, and a pipe can be read only once: "
                      "write it to a file and name that",
                      count);
+}
+
+/* Recordings that were merged into one file are ranks of it. That shows only when it was read. */
+static bool has_known_parts(const struct trace *trace, const struct input_stream *input,
+                            const struct read_options *options, struct error *error)
+{
+    uint32_t count = trace->read.merged_processes;
+
+    if (count < 2)
+        return true;
+    if (trace->read.are_not_parted)
+        return error_set(error, ERROR_INPUT,
+                         "recordings of %" PRIu32
+                         " processes were merged into it, and nothing tells whose a kernel is: "
+                         "expected a rank in names of processes ('rank 3'), or correlations that "
+                         "differ; name the processes' own traces",
+                         count);
+    return reader_can_split(count, error) && reader_has_all_parts(input, options, count, error);
+}
+
+/* A database that was rewritten as text has a reader that knows its head; the test comes
+ * before it reads, since it would find only damage. */
+static bool read_input(struct trace *trace, struct input_stream *input,
+                       const struct read_options *options, struct error *error)
+{
+    struct input_window head;
+    const struct reader *reader;
+
+    input->progress = options->progress;
+    head = input_stream_peek(input);
+    if (looks_like_proton(head.text, head.length < HEAD_BYTES ? head.length : HEAD_BYTES))
+        return error_set(
+            error, ERROR_INPUT,
+            "a profile of Proton, which sums up times and holds no events: 'flopledger "
+            "report' and 'inspect' read it, one file at a time");
+    reader = find_reader(input, head);
+    if (!reader)
+        return open_trace_refuse(input, head, error);
+    if (was_rewritten_as_text(head.text, head.length))
+        return error_set(error, ERROR_INPUT, "%s", a_rewritten_file);
+    if (!reader->read(trace, input, options, error) ||
+        !has_known_parts(trace, input, options, error))
+        return false;
+    (void)snprintf(trace->read.format, sizeof trace->read.format, "%s", reader->name);
+    return true;
 }
 
 static const char *database_of(const struct trace_source *source)
@@ -336,7 +355,16 @@ bool open_trace(struct trace *trace, const char *path, const struct read_options
 {
     struct trace_source source = {.path = (char *)(uintptr_t)path}; /* is not freed here */
 
-    return open_as(trace, &source, path, options, error);
+    if (!open_as(trace, &source, path, options, error))
+        return false;
+    if (trace->read.merged_processes < 2)
+        return true;
+    (void)error_set(error, ERROR_INPUT,
+                    "'%s': recordings of %" PRIu32
+                    " processes were merged into it, and one is expected here: name its own trace",
+                    path, trace->read.merged_processes);
+    trace_clear(trace);
+    return false;
 }
 
 bool open_trace_part(struct trace *trace, const struct trace_source *source,

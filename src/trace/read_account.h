@@ -75,6 +75,10 @@ struct read_account {
     uint32_t unused_count;
     int64_t unused_more; /* records of parts past these */
 
+    uint32_t merged_processes; /* whose recordings the file holds, of which the trace is one; 0: it
+                                  is of one process, or nobody looked */
+    bool are_not_parted;       /* nothing tells whose work is whose: the trace is of all */
+
     char recorder[128];  /* who wrote the file, and its version as far as the file says it */
     char compression[8]; /* "gzip", "zstd", "none" */
     char format[32];     /* the reader's name */

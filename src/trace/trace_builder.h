@@ -106,6 +106,8 @@ struct trace_builder {
     uint32_t last_category; /* index in read.categories of the event before */
     bool skips_operators;   /* nobody asks which operator launched what */
     bool sums_events;       /* nor for events: none is kept, the trace has sums of them */
+    bool may_be_merged;     /* of several processes, of which the trace is number `part` */
+    uint32_t part;
 };
 
 void trace_builder_init(struct trace_builder *builder);

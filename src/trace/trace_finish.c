@@ -4,6 +4,7 @@
 #include "base/core/invariant.h"
 #include "base/core/large_array.h"
 #include "base/core/worker_threads.h"
+#include "base/text/number_order.h"
 #include "trace/trace_builder.h"
 #include "trace/trace_finish_parts.h"
 
@@ -237,23 +238,6 @@ static void merge_builders(struct finish *finish)
 /* ---- tracks in an order of their own
  * ------------------------------------------------------------------------- */
 
-/* Numbers by size and before texts, texts as strcmp. */
-static int compare_names(const char *a, const char *b)
-{
-    char *a_end;
-    char *b_end;
-    long long left = strtoll(a, &a_end, 10);
-    long long right = strtoll(b, &b_end, 10);
-    bool a_is_number = *a && !*a_end;
-    bool b_is_number = *b && !*b_end;
-
-    if (a_is_number != b_is_number)
-        return a_is_number ? -1 : 1;
-    if (a_is_number && left != right)
-        return left < right ? -1 : 1;
-    return strcmp(a, b);
-}
-
 /* By what a track is, never by when it was first met: the order of threads in the file, and of
  * reading threads, must not show. */
 static int trace_finish_compare_tracks(const void *a, const void *b, void *argument)
@@ -267,11 +251,11 @@ static int trace_finish_compare_tracks(const void *a, const void *b, void *argum
         return left->is_device ? 1 : -1;
     if (left->device != right->device)
         return left->device < right->device ? -1 : 1;
-    order = compare_names(string_pool_text(&builder->strings, left->process),
-                          string_pool_text(&builder->strings, right->process));
+    order = compare_numbers_first(string_pool_text(&builder->strings, left->process),
+                                  string_pool_text(&builder->strings, right->process));
     if (!order)
-        order = compare_names(string_pool_text(&builder->strings, left->thread),
-                              string_pool_text(&builder->strings, right->thread));
+        order = compare_numbers_first(string_pool_text(&builder->strings, left->thread),
+                                      string_pool_text(&builder->strings, right->thread));
     if (!order && left->stream != right->stream)
         order = left->stream < right->stream ? -1 : 1;
     return order;
@@ -633,6 +617,22 @@ static void sort_piece(void *argument, size_t index)
     }
 }
 
+/* Before tracks are ordered: those of the first builder are its own. */
+static void keep_one_process(struct finish *finish)
+{
+    uint32_t **maps;
+
+    if (!finish->builders[0].may_be_merged)
+        return;
+    maps = require_memory(calloc(finish->count, sizeof *maps));
+    for (unsigned b = 0; b < finish->count; b++)
+        maps[b] = finish->maps[b].tracks;
+    for (uint32_t i = 0; i < finish->builders[0].track_count; i++)
+        maps[0][i] = i;
+    merged_processes_keep_one(finish->builders, finish->count, maps, finish->builders[0].part);
+    free(maps);
+}
+
 /* The order of the file never shows: tracks, devices, events and texts that decide between
  * equals are all ordered by content. */
 void trace_finish(struct trace *trace, struct trace_builder *builders, unsigned count,
@@ -648,6 +648,7 @@ void trace_finish(struct trace *trace, struct trace_builder *builders, unsigned 
     merge_builders(&finish);
     free(finish.maps[0].tracks); /* matched halves may have added tracks */
     finish.maps[0].tracks = new_map(builders[0].track_count);
+    keep_one_process(&finish);
     order_tracks(&finish);
     adopt(trace, &builders[0]);
     name_tracks(trace, &builders[0]);

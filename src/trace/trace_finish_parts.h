@@ -13,6 +13,12 @@
 /* Fills trace->launch and trace->launch_operator; host and device events must be sorted. */
 void trace_link(struct trace *trace, unsigned threads, bool with_operators);
 
+/* Of a file into which recordings of several processes were merged, keeps that number `part`, and
+ * says in read.merged_processes how many there are; of all other files everything. `track_maps`:
+ * for each builder its tracks as those of the first, whose names and tracks are those of all. */
+void merged_processes_keep_one(struct trace_builder *builders, unsigned count,
+                               uint32_t *const *track_maps, uint32_t part);
+
 /* Phases B and E become timed events. Part of trace_finish. */
 
 /* Matches each E with the latest open B of its track (of its own name, where it has one and such a

@@ -531,6 +531,7 @@ Perfetto: numbers of names given anew: perfetto_cleared_names_are_given_anew per
 Perfetto: a packet that needs what was lost: perfetto_what_needs_lost_names_is_dropped
 Perfetto, rocprofv3: devices and streams are told by names of tracks: perfetto_of_rocprofv3_has_places_in_names
 Perfetto, rocpd2pftrace: several processes whose correlations are the same: perfetto_of_several_processes_has_flows
+Perfetto, rocpd2pftrace: several processes, each with the only device it sees: perfetto_of_several_processes_is_of_ranks
 Perfetto, rocprofv3 since ROCm 7: tracks of streams alone: perfetto_of_rocprofv3_has_streams_alone
 Perfetto, rocprof-sys, Omnitrace: categories of their own, of streams for kernels and copies: perfetto_of_rocprof_sys_and_omnitrace_have_kernels
 Perfetto, JSON, unitrace: one category of the host, one of devices: perfetto_and_json_of_unitrace_have_kernels

@@ -171,6 +171,44 @@ def perfetto_of_several_processes_has_flows(case: Case) -> None:
         same("without a launch call: 1" in told, without)
 
 
+def perfetto_of_several_processes_is_of_ranks(case: Case) -> None:
+    """rocpd2pftrace: each process sees one device, of the same number; streams, correlations and threads count alike. One that
+    launches nothing is no rank."""
+    made = Packets()
+    for pid, length in ((40, 0), (50, 400), (60, 700)):
+        descriptor = made.add().track_descriptor
+        descriptor.uuid, descriptor.process.pid = pid, pid
+        for uuid in (pid + 1, pid + 2):
+            descriptor = made.add().track_descriptor
+            descriptor.uuid, descriptor.parent_uuid = uuid, pid
+            if uuid == pid + 1:
+                descriptor.thread.pid, descriptor.thread.tid = pid, pid
+            else:
+                descriptor.name = "STREAM [1]"
+        for at in (1000, 3000):
+            for track, time, took, name, category in (
+                (pid + 1, at, 100, "hipLaunchKernel", "hip_api"),
+                (pid + 2, at + 200, length, f"gemm{pid}", "kernel_dispatch"),
+            )[: 1 + (length > 0)]:
+                begin = made.half(BEGIN, time, track, name, category).track_event
+                begin.flow_ids.append(at ^ pid << 40)
+                begin.debug_annotations.add(name="corr_id", uint_value=at)
+                begin.debug_annotations.add(name="agent", string_value="Agent-4")
+                made.half(END, time + took, track)
+    path = made.write(case.folder / "a.pftrace")
+    same(
+        [case.kernels(path, rank) for rank in (0, 1)], [{"gemm50": (2, 800)}, {"gemm60": (2, 1400)}]
+    )
+    _, ranks = report_of(case.program, path)
+    told = [rank["sections"]["run"]["numbers"]["rank"]["value"] for rank in ranks]
+    same((told, "without a launch call" in case.printed(path)), ([0, 1], False))
+    exported = case.export(path, case.folder / "b.pftrace")
+    same(
+        [case.kernels(exported, rank) for rank in (0, 1)],
+        [{"gemm50": (2, 800)}, {"gemm60": (2, 1400)}],
+    )
+
+
 def devices_of(case: Case, path: Path) -> set[tuple[int, int]]:
     """Number and kernels, copies and memsets of each device."""
     _, out, _ = run(case.program, "inspect", "--json", path)

@@ -349,6 +349,24 @@ static int64_t number_of_text(const struct packet_writer *writer, uint32_t strin
     return !*end && strcmp(again, text) == 0 && number >= 0 && number <= INT32_MAX ? number : -1;
 }
 
+/* Processes of several ranks may have one number: each trace's are moved, as far as a number has
+ * room. -1: it is no number. */
+static int64_t pid_of_text(const struct packet_writer *writer, uint32_t string)
+{
+    int64_t pid = number_of_text(writer, string);
+    int64_t moved = pid + (int64_t)writer->place->index * PIDS_PER_TRACE;
+
+    return pid >= 0 && pid < OWN_PID && moved <= INT32_MAX ? moved : -1;
+}
+
+/* Beyond the room of numbers ours follow one another: they are unlike all others. */
+static int64_t own_pid(const struct packet_writer *writer)
+{
+    int64_t moved = OWN_PID + (int64_t)writer->place->index * PIDS_PER_TRACE;
+
+    return moved <= INT32_MAX ? moved : OWN_PID + (int64_t)writer->place->index;
+}
+
 /* Both fields of the name: of a process 6, of a thread 5. */
 static void add_track_number(struct bytes *part, int64_t pid, int64_t tid)
 {
@@ -363,7 +381,7 @@ static void add_track_number(struct bytes *part, int64_t pid, int64_t tid)
 static void write_packet_lane(struct packet_writer *writer, uint32_t lane,
                               const struct track *track)
 {
-    int64_t pid = number_of_text(writer, track->process);
+    int64_t pid = pid_of_text(writer, track->process);
     int64_t tid = number_of_text(writer, track->thread);
     struct bytes *event = &writer->event;
 
@@ -392,7 +410,8 @@ static void write_packet_lane(struct packet_writer *writer, uint32_t lane,
 /* A process that tracks without a number of a thread lie in. */
 static void write_process(struct packet_writer *writer, const struct track *track)
 {
-    int64_t pid = number_of_text(writer, track->process);
+    int64_t pid = pid_of_text(writer, track->process);
+    char text[256];
     const char *name =
         trace_text(writer->trace, track->process_name ? track->process_name : track->process);
 
@@ -403,14 +422,14 @@ static void write_process(struct packet_writer *writer, const struct track *trac
     if (pid >= 0) {
         add_track_number(&writer->part, pid, -1);
         if (track->process_name || *writer->place->prefix) {
-            char text[256];
-
             (void)snprintf(text, sizeof text, "%s%s", writer->place->prefix, name);
             protobuf_text(&writer->part, 6, text);
         }
         protobuf_message(&writer->event, 3, &writer->part);
     } else {
-        protobuf_text(&writer->event, 2, trace_text(writer->trace, track->process));
+        (void)snprintf(text, sizeof text, "%s%s", writer->place->prefix,
+                       trace_text(writer->trace, track->process));
+        protobuf_text(&writer->event, 2, text);
     }
     protobuf_message(&writer->packet, PACKET_TRACK, &writer->event);
     protobuf_integer(&writer->packet, PACKET_SEQUENCE, (int64_t)sequence_number(writer, false));
@@ -473,7 +492,7 @@ static void write_clocks(struct packet_writer *writer, int64_t first_ns)
 
 /* Numbers of our own tracks lie above those of processes and threads, which the kernel keeps
  * below 4 million. */
-enum { OWN_TRACK_STEPS = 1, OWN_TRACK_ACCOUNTS, OWN_LANES = 1 << 30, OWN_PID = 9000000 };
+enum { OWN_TRACK_STEPS = 1, OWN_TRACK_ACCOUNTS, OWN_LANES = 1 << 30 };
 
 /* The first of our tracks is a process of its own, the others are its children: so they stand
  * together, above all that the trace has. The process has a number that no real one has. */
@@ -483,7 +502,7 @@ static void write_own_track(struct packet_writer *writer, int64_t track, const c
     packet_empty(&writer->part);
     protobuf_integer(&writer->event, 1, (int64_t)lane_id(writer, OWN_LANES + (uint64_t)track));
     if (track == 0) {
-        add_track_number(&writer->part, OWN_PID + writer->place->index, -1);
+        add_track_number(&writer->part, own_pid(writer), -1);
         protobuf_text(&writer->part, 6, name);
         protobuf_message(&writer->event, 3, &writer->part);
     } else {

@@ -35,6 +35,10 @@ void perfetto_halves_clear(struct perfetto_halves *halves);
 /* A trace as packets of Perfetto: all that was recorded, in the words of torch.profiler, and the
  * ledger as tracks of a process of its own. */
 
+/* Numbers of processes are those of a machine: in a file of several traces each has room for more
+ * than Linux has, and a number for our own tracks that no real one has. */
+enum { PIDS_PER_TRACE = 10000000, OWN_PID = 9000000 };
+
 /* Where the packets of a trace go in a file that may hold several. */
 struct perfetto_place {
     uint32_t index;     /* of the trace in the file */

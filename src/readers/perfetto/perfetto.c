@@ -677,6 +677,8 @@ static bool perfetto_read_trace(struct trace *trace, struct input_stream *input,
     if (reading.state.has_realtime)
         reading.builder.facts.base_time_ns = reading.state.realtime_offset;
     is_trace = perfetto_has_content(&reading, error);
+    reading.builder.may_be_merged = true;
+    reading.builder.part = options->part;
     if (is_trace)
         trace_finish(trace, &reading.builder, 1, options->threads);
     else

@@ -364,7 +364,7 @@ static bool torch_profiler_json_read_trace(struct trace *trace, struct input_str
                      : json_window_byte(window_of(&parse), window_of(&parse)->scan.limit);
     is_trace = check_content(&parse, error);
     if (is_trace) {
-        torch_pieces_finish(&parse.pieces, trace, options->threads);
+        torch_pieces_finish(&parse.pieces, trace, options);
         trace->read.text_bytes = text_bytes;
         tell_recorder(trace);
         tell_unused(trace);

@@ -202,7 +202,8 @@ static inline struct torch_piece *torch_pieces_last(struct torch_pieces *pieces)
 }
 
 /* Makes a trace of all of them, see trace_finish. */
-void torch_pieces_finish(struct torch_pieces *pieces, struct trace *trace, unsigned threads);
+void torch_pieces_finish(struct torch_pieces *pieces, struct trace *trace,
+                         const struct read_options *options);
 
 void torch_pieces_clear(struct torch_pieces *pieces);
 

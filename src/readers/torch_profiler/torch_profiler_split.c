@@ -120,9 +120,20 @@ enum torch_events_end torch_pieces_read(struct torch_pieces *pieces, unsigned th
     return torch_pieces_last(pieces)->end;
 }
 
+/* Events without a category: Ascend's layers are processes, too, and of one recording. */
+static bool has_layer_rows(const struct ascend_rows *rows, unsigned count)
+{
+    bool has = false;
+
+    for (unsigned b = 0; b < count; b++)
+        has |= rows[b].piece_count > 0;
+    return has;
+}
+
 /* Builders go to the trace in the order of the file, so ids and ties are the same for any
  * number of pieces. */
-void torch_pieces_finish(struct torch_pieces *pieces, struct trace *trace, unsigned threads)
+void torch_pieces_finish(struct torch_pieces *pieces, struct trace *trace,
+                         const struct read_options *options)
 {
     struct trace_builder *builders = require_memory(calloc(pieces->count, sizeof *builders));
     struct ascend_rows *rows = require_memory(calloc(pieces->count, sizeof *rows));
@@ -145,9 +156,11 @@ void torch_pieces_finish(struct torch_pieces *pieces, struct trace *trace, unsig
         builders[count++] = piece->builder;
         piece->builder = (struct trace_builder){0};
     }
+    builders[0].may_be_merged = !has_layer_rows(rows, count);
+    builders[0].part = options->part;
     ascend_rows_finish(rows, builders, count);
     flow_count = ascend_rows_take_flows(rows, builders, count, &flows);
-    trace_finish(trace, builders, count, threads);
+    trace_finish(trace, builders, count, options->threads);
     ascend_link_flows(trace, flows, flow_count);
     for (unsigned i = 0; i < count; i++)
         ascend_rows_clear(&rows[i]);

@@ -110,6 +110,9 @@ static void add_run_facts(struct results *results, struct section *section,
         {"trace_name", "name of the trace", run->trace_name},
     };
 
+    if (trace->read.merged_processes > 1)
+        section_add_value(results, section, "merged_recordings", "merged recordings",
+                          value_count(trace->read.merged_processes));
     if (run->rank >= 0)
         section_add_value(results, section, "rank", "rank", value_count(run->rank));
     if (run->world_size > 0)
