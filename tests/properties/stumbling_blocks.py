@@ -520,7 +520,7 @@ xplane, GPU: kernels of libraries in command buffers: xplane_buffers_hide_the_op
 xplane, GPU: an op of several kernels, and ops that are not told: xplane_an_op_may_take_several_kernels xplane_a_copy_is_no_other_op
 xplane: what is of the backward, and recomputed: xplane_phases_are_told_by_scopes xplane_a_fusion_is_of_the_phase_of_its_product xplane_scopes_may_be_lost
 xplane, GPU: lines of TensorFlow repeat the same time: xplane_lines_of_tensorflow_repeat_time
-xplane: ops of XLA on threads of the host: xplane_runs_on_processors_are_read xplane_names_on_processors_tell_no_kind
+xplane: ops of XLA on threads of the host: xplane_runs_on_processors_are_read xplane_processors_may_tell_of_whole_programs xplane_names_on_processors_tell_no_kind
 xplane: a stat without a name: xplane_a_stat_may_have_no_name
 xplane: the time of day in "Task Environment": xplane_the_environment_has_the_time_of_day
 Perfetto: a kernel twice, and once cut short: perfetto_kernel_stands_there_twice

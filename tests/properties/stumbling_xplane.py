@@ -230,6 +230,28 @@ def xplane_runs_on_processors_are_read(case: Case) -> None:
     same("operators run 100.0 %" in case.printed(path, "report"), True)
 
 
+def xplane_processors_may_tell_of_whole_programs(case: Case) -> None:
+    """JAX 0.4.20 runs them in the call, 0.6.2 in parts on a pool: beside ops they are no work of their own."""
+    us, step = 10**6, {"step_num": 1, "_r": 1}
+    for name, has_op in (
+        ("TfrtCpuExecutable::ExecuteHelper", False),
+        ("ThunkExecutor::Execute", False),
+        ("ThunkExecutor::Execute", True),
+    ):
+        host = Plane("/host:CPU")
+        train = Event("train", 0, 100 * us, step)
+        call = Event("PjitFunction(f)", 5 * us, 90 * us)
+        work = [Event(name, 10 * us, 80 * us), Event(name + " (wait for completion)", 92 * us, us)]
+        op = {"hlo_op": "dot.1", "hlo_module": "jit_f", "program_id": 3}
+        work += [Event("dot.1", 20 * us, 30 * us, op)] * has_op
+        host.lines = [Line("python", [train, call], 1, BASE), Line("pool", work, 2, BASE)]
+        path = case.folder / "a.xplane.pb"
+        write_space(path, [host])
+        _, ranks = report_of(case.program, path)
+        (found,) = rows(ranks[0]["sections"]["step_ledger"], "steps")
+        same(found["busy"], 30_000 if has_op else 80_000)
+
+
 def xplane_names_on_processors_tell_no_kind(case: Case) -> None:
     program, flops = processor_program("jit_f", 3)
     stats = {"hlo_module": "jit_f", "program_id": 3}

@@ -377,6 +377,8 @@ static void read_plane(struct xplane_reading *reading, const struct found_plane 
         add_device(reading, &plane, found);
         xplane_read_device(reading, &plane, found->device.number, found->has_streams);
     } else {
+        reading->runs_whole_programs =
+            !reading->has_device && !names_stat(found->message, "hlo_op");
         xplane_read_host(reading, &plane);
     }
     xplane_clear(&plane);

@@ -558,6 +558,15 @@ static bool is_tensorflow_op(const struct xplane_event *read)
            memcmp(name->at + place + 1, type->at, type->length) == 0;
 }
 
+/* JAX before 0.4.31, and 0.6, records no op on a processor, but when a compiled program runs: all
+ * of it, or its parts on threads of a pool. What calls these waits, or gives it to such a thread.
+ */
+static bool runs_program(struct proto_bytes name)
+{
+    return proto_text_is(name, "ThunkExecutor::Execute") ||
+           proto_text_is(name, "TfrtCpuExecutable::ExecuteHelper");
+}
+
 /* Without a device (the CPU backend) ops are the host's own events; with one only the calls
  * that launch them. */
 static void add_host_event(struct xplane_reading *reading, uint32_t track,
@@ -588,7 +597,7 @@ static void add_host_event(struct xplane_reading *reading, uint32_t track,
         event.correlation = xplane_number(&stats, XSTAT_CORRELATION);
     } else if (proto_text_begins(name, "$")) {
         event.kind = EVENT_PYTHON_FUNCTION;
-    } else if (is_tensorflow_op(read)) {
+    } else if (is_tensorflow_op(read) || (reading->runs_whole_programs && runs_program(name))) {
         event.kind = EVENT_OPERATOR;
     }
     if (event.kind == EVENT_PYTHON_FUNCTION)

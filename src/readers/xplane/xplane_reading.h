@@ -192,6 +192,7 @@ struct xplane_reading {
     int64_t origin_ns;          /* taken off the times of lines that count from 1970; 0: not yet */
     bool has_device_steps;      /* a device has marks of steps: those of the host are no marks */
     bool has_device;            /* a device worked: what hosts compute is no step's work */
+    bool runs_whole_programs;   /* the processor's plane tells no op: its programs are the work */
     int64_t next_operator;      /* id of the next operator */
     struct hash_map module_ids; /* by a module's name in the builder: index of its first program */
     int64_t *programs;          /* the ids of first programs */
