@@ -481,8 +481,8 @@ static void tell_rank(const struct merged *merged, const uint32_t *list, uint32_
     facts->is_rank_by_order = false;
 }
 
-/* Of several recordings number `part`. Where only one process has work of a device, all others are
- * beside it. */
+/* Of several recordings number `part`. One alone is the whole file: what else has calls launches
+ * nothing. */
 static void keep_part(struct merged *merged, uint32_t part)
 {
     struct read_account *read = &merged->builders[0].read;
@@ -492,12 +492,14 @@ static void keep_part(struct merged *merged, uint32_t part)
 
     for (size_t i = 0; i < merged->process_count; i++)
         left_out += merged->processes[i].has_calls && merged->processes[i].group == NO_GROUP;
-    if (left_out)
-        read_account_leave(read, "processes without work of a device", left_out);
-    if (count > 1)
-        tell_rank(merged, list, count, part < count ? part : 0);
-    keep_recording(merged, list[part < count ? part : 0]);
     read->merged_processes = count > 1 ? count : 0;
+    if (count > 1) {
+        part = part < count ? part : 0; /* a file that changed meanwhile */
+        if (left_out)
+            read_account_leave(read, "processes without work of a device", left_out);
+        tell_rank(merged, list, count, part);
+        keep_recording(merged, list[part]);
+    }
     free(list);
 }
 
