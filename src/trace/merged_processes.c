@@ -463,12 +463,24 @@ static void keep_recording(struct merged *merged, uint32_t recording)
         read_account_leave(&first->read, "allocations of merged processes", allocations);
 }
 
+/* What the recording is called by: its pid on the host, where it has one. */
+static const char *name_of_recording(const struct merged *merged, uint32_t recording)
+{
+    for (size_t i = 0; i < merged->process_count; i++)
+        if (merged->processes[i].has_calls && merged->processes[i].group == recording)
+            return merged->processes[i].pid;
+    return merged->processes[recording].pid;
+}
+
 /* What the header says of a rank is that of one of them. */
 static void tell_rank(const struct merged *merged, const uint32_t *list, uint32_t count,
                       uint32_t part)
 {
     struct run_facts *facts = &merged->builders[0].facts;
 
+    const char *name = name_of_recording(merged, list[part]);
+
+    facts->process = string_pool_add(&merged->builders[0].strings, name, strlen(name));
     facts->rank = part;
     facts->is_rank_by_order = true;
     for (uint32_t i = 0; i < count; i++) {
