@@ -348,6 +348,8 @@ static void note_contents(struct merged *merged)
         if (process->calls > most.calls)
             most.calls = process->calls;
     }
+    if (merged->builders[0].has_layers) /* calls are of a layer below that of the operators */
+        most.has_work = false;
     for (size_t i = 0; i < merged->process_count; i++)
         merged->processes[i].has_calls = is_recording(&merged->processes[i], &most, most.has_work);
 }
@@ -367,10 +369,11 @@ static size_t count_named(struct merged *merged, is_of_one_recording *is_same,
 /* How many recordings there are by their pids; 0: one. */
 static size_t count_recordings(struct merged *merged)
 {
+    bool has_layers = merged->builders[0].has_layers;
     size_t with_calls = 0;
     size_t with_ranks = count_named(merged, has_rank_of, has_rank);
     size_t with_labels = count_named(merged, has_label_of, has_label);
-    size_t most = with_ranks > with_labels ? with_ranks : with_labels;
+    size_t most = has_layers ? 0 : with_ranks > with_labels ? with_ranks : with_labels;
 
     for (size_t i = 0; i < merged->process_count; i++)
         with_calls += merged->processes[i].has_calls;
@@ -530,7 +533,7 @@ void merged_processes_keep_one(struct trace_builder *builders, unsigned count,
     }
     if (read->merged_processes && builders[0].sums_events)
         builders[0].facts.rank = -1; /* sums are of all */
-    else if (read->merged_processes && find_recordings(&merged))
+    else if (read->merged_processes && !builders[0].has_layers && find_recordings(&merged))
         keep_part(&merged, part);
     else
         read->are_not_parted = read->merged_processes > 0;

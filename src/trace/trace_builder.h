@@ -107,6 +107,7 @@ struct trace_builder {
     bool skips_operators;   /* nobody asks which operator launched what */
     bool sums_events;       /* nor for events: none is kept, the trace has sums of them */
     bool may_be_merged;     /* of several processes, of which the trace is number `part` */
+    bool has_layers;        /* pids are those of layers of one process: merged ones are refused */
     uint32_t part;
 };
 

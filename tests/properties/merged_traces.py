@@ -22,6 +22,7 @@ HERE = Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE.parent / "generate")]
 
+from ascend_recording import known_part, write_trace_view  # noqa: E402
 from ledger_script import Plan  # noqa: E402
 from make_trace import make_trace  # noqa: E402
 from recorder_formats import run, sections_of, timed_json  # noqa: E402
@@ -90,6 +91,11 @@ def by_names(events: Events, rank: int) -> Events:
     return made + [called(pid, f"RANK {rank} - {'GPU' if pids[pid] else 'CPU'}") for pid in pids]
 
 
+def by_one_pid(events: Events, rank: int) -> Events:
+    """As scripts do: host and device of a rank have one pid, which is called by it."""
+    return [{**e, "pid": rank + 1} for e in events] + [called(rank + 1, f"Rank {rank}")]
+
+
 def by_correlations(events: Events, rank: int) -> Events:
     """As TraceFuse merged before: nothing but the numbers tells."""
     return list(moved(events, rank, ("correlation",), 10**8))
@@ -110,8 +116,16 @@ def of_devices(events: Events, rank: int) -> Events:
 
 
 Way = Callable[[Events, int], Events]
-WAYS: tuple[Way, ...] = (by_labels, by_prefix, by_names, by_correlations, of_hosts, of_devices)
-MAY_SHARE = (by_labels, by_prefix, by_names, by_correlations)
+WAYS: tuple[Way, ...] = (
+    by_labels,
+    by_prefix,
+    by_names,
+    by_one_pid,
+    by_correlations,
+    of_hosts,
+    of_devices,
+)
+MAY_SHARE = (by_labels, by_prefix, by_names, by_one_pid, by_correlations)
 
 
 class Case:
@@ -166,6 +180,26 @@ def what_nothing_tells_is_refused(case: Case) -> None:
     same("told", "processes were merged into it, and nothing tells whose" in err, True)
 
 
+def layers_of_several_ranks_are_refused(case: Case) -> None:
+    """torch_npu's pids are those of layers; merged, each ends with the rank, and so may the name of the layer."""
+    merged: Events = []
+    has_names = case.rng.random() < 0.5
+    for rank in (0, 1):
+        path = case.folder / "trace_view.json"
+        part = {"traceEvents": recording(f"{case.rng.random()}", 0, True, 12)}
+        write_trace_view(known_part(part), path, case.rng)
+        alone = json.loads(path.read_text(), parse_float=Decimal)
+        same("alone", run(case.program, "report", path)[0], 0)
+        for event in alone if isinstance(alone, list) else alone["traceEvents"]:
+            event["pid"] = int(f"{event['pid']}{rank}")
+            if event["name"] == "process_name" and has_names:
+                event["args"]["name"] += f"_{rank}"
+            merged.append(event)
+    path.write_text(timed_json({"traceEvents": merged})[len('{"traceEvents": ') : -1])
+    code, _, err = run(case.program, "report", path)
+    same("merged layers", (code, "recordings of 2 processes were merged" in err), (REFUSED, True))
+
+
 def beside_its_parts_it_is_left_out(case: Case) -> None:
     case.merge(case.way)
     case.files()
@@ -180,6 +214,7 @@ def beside_its_parts_it_is_left_out(case: Case) -> None:
 PROPERTIES = (
     ranks_are_read_as_their_files,
     what_nothing_tells_is_refused,
+    layers_of_several_ranks_are_refused,
     beside_its_parts_it_is_left_out,
 )
 

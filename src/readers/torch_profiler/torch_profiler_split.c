@@ -156,7 +156,8 @@ void torch_pieces_finish(struct torch_pieces *pieces, struct trace *trace,
         builders[count++] = piece->builder;
         piece->builder = (struct trace_builder){0};
     }
-    builders[0].may_be_merged = !has_layer_rows(rows, count);
+    builders[0].may_be_merged = true;
+    builders[0].has_layers = has_layer_rows(rows, count);
     builders[0].part = options->part;
     ascend_rows_finish(rows, builders, count);
     flow_count = ascend_rows_take_flows(rows, builders, count, &flows);
