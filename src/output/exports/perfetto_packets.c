@@ -4,6 +4,7 @@
 #include "base/core/invariant.h"
 #include "base/core/out_of_memory.h"
 #include "base/json/json_writer.h"
+#include "base/text/owned_text.h"
 #include "ledger/account_pieces.h"
 #include "output/exports/export_format.h"
 #include "output/exports/perfetto_parts.h"
@@ -411,9 +412,10 @@ static void write_packet_lane(struct packet_writer *writer, uint32_t lane,
 static void write_process(struct packet_writer *writer, const struct track *track)
 {
     int64_t pid = pid_of_text(writer, track->process);
-    char text[256];
-    const char *name =
-        trace_text(writer->trace, track->process_name ? track->process_name : track->process);
+    bool has_name = track->process_name && pid >= 0;
+    char *text =
+        text_format("%s%s", writer->place->prefix,
+                    trace_text(writer->trace, has_name ? track->process_name : track->process));
 
     packet_empty(&writer->event);
     packet_empty(&writer->part);
@@ -421,19 +423,16 @@ static void write_process(struct packet_writer *writer, const struct track *trac
                      (int64_t)(lane_id(writer, track->process) | UINT64_C(1) << 62));
     if (pid >= 0) {
         add_track_number(&writer->part, pid, -1);
-        if (track->process_name || *writer->place->prefix) {
-            (void)snprintf(text, sizeof text, "%s%s", writer->place->prefix, name);
+        if (has_name || *writer->place->prefix)
             protobuf_text(&writer->part, 6, text);
-        }
         protobuf_message(&writer->event, 3, &writer->part);
     } else {
-        (void)snprintf(text, sizeof text, "%s%s", writer->place->prefix,
-                       trace_text(writer->trace, track->process));
         protobuf_text(&writer->event, 2, text);
     }
     protobuf_message(&writer->packet, PACKET_TRACK, &writer->event);
     protobuf_integer(&writer->packet, PACKET_SEQUENCE, (int64_t)sequence_number(writer, false));
     packet_end(writer);
+    free(text);
 }
 
 /* A process is described once, before its lanes. */
