@@ -1,6 +1,8 @@
 /* How the ranks of a run divide the work. */
 #include "ranks/rank_layout.h"
 
+#include "trace/rank_name.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,113 +147,12 @@ bool rank_layout_place(const struct rank_layout *layout, int64_t rank,
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* The number at `text`; -1 where there is none, or no small one. */
-static int32_t rank_layout_number_at(const char *text)
-{
-    char *end;
-    long number;
-
-    if (!isdigit((unsigned char)*text))
-        return -1;
-    number = strtol(text, &end, 10);
-    return number <= SIZE_MAX_OF_AXIS ? (int32_t)number : -1;
-}
-
 /* Where the name that ends at `end` begins. */
 static const char *name_start(const char *path, const char *end)
 {
     while (end > path && end[-1] != '/')
         end--;
     return end;
-}
-
-/* Behind what may stand between a word and its number: "rank_3", "rank[3]", "rank.3". */
-static const char *behind_separator(const char *text)
-{
-    return *text && strchr("_-=.[: ", *text) ? text + 1 : text;
-}
-
-/* Does a word begin at `at`: no letter stands before it, or a small one before a capital? */
-static bool is_word_start(const char *start, const char *at)
-{
-    if (at == start || !isalpha((unsigned char)at[-1]))
-        return true;
-    return islower((unsigned char)at[-1]) && isupper((unsigned char)*at);
-}
-
-/* The number behind the first `word` in the name, with nothing or one separator between them; for
- * an axis also as "tp_rank_3". `after`, where not NULL, is set to where to go on from. */
-static int32_t rank_layout_number_behind(const char *start, const char *end, const char *word,
-                                         const char **after)
-{
-    size_t length = strlen(word);
-
-    for (const char *at = start; at + length < end; at++) {
-        const char *number = at + length;
-        int32_t value;
-
-        if (strncasecmp(at, word, length) != 0 || !is_word_start(start, at))
-            continue;
-        value = rank_layout_number_at(behind_separator(number));
-        number = behind_separator(number);
-        if (value < 0 && strncasecmp(number, "rank", 4) == 0)
-            value = rank_layout_number_at(behind_separator(number + 4));
-        if (value < 0)
-            continue;
-        if (after)
-            *after = at;
-        return value;
-    }
-    return -1;
-}
-
-/* Does the text end, before a separator, with the word? "local_" before "rank_3" */
-static bool rank_layout_ends_with(const char *start, const char *end, const char *word)
-{
-    size_t length = strlen(word);
-
-    if (end > start && strchr("_-.", end[-1]))
-        end--;
-    return (size_t)(end - start) >= length && strncasecmp(end - length, word, length) == 0 &&
-           ((size_t)(end - start) == length || !isalpha((unsigned char)end[-1 - (int)length]));
-}
-
-/* Axes that are known without being ours ("ep", "dcp") also end a name: their group is of none
- * of ours. */
-static bool names_an_axis(const char *start, const char *at)
-{
-    static const char *const others[] = {"ep", "dcp", "etp", "vp"};
-
-    for (unsigned axis = 0; axis < AXIS_COUNT; axis++)
-        if (rank_layout_ends_with(start, at, axes[axis].key))
-            return true;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (rank_layout_ends_with(start, at, others[i]))
-            return true;
-    return false;
-}
-
-/* The rank in one name: neither that within a node nor that of a node, and that along an axis only
- * where the name has no other. */
-static int32_t rank_in_name(const char *start, const char *end, const char *word)
-{
-    int32_t along_axis = -1;
-    unsigned axis_count = 0;
-
-    for (const char *at = start, *found; at < end; at = found + 1) {
-        int32_t rank = rank_layout_number_behind(at, end, word, &found);
-
-        if (rank < 0)
-            break;
-        if (rank_layout_ends_with(start, found, "local") ||
-            rank_layout_ends_with(start, found, "node"))
-            continue;
-        if (!names_an_axis(start, found))
-            return rank;
-        along_axis = rank;
-        axis_count++;
-    }
-    return axis_count == 1 ? along_axis : -1;
 }
 
 /* The file's own name first, then its folders, upwards: "rank_3/trace.json" names a rank as
@@ -287,7 +188,7 @@ void coordinates_in_path(int32_t coordinates[AXIS_COUNT], const char *path)
         unsigned count = 0;
 
         for (unsigned axis = 0; axis < AXIS_COUNT; axis++) {
-            coordinates[axis] = rank_layout_number_behind(start, end, axes[axis].key, NULL);
+            coordinates[axis] = number_behind_word(start, end, axes[axis].key, NULL);
             count += coordinates[axis] >= 0;
         }
         if (count >= 2) /* one alone may mean anything */

@@ -1,27 +1,24 @@
 /* Traces of several processes in one file, as tools write them that put ranks beside one another
  * for a viewer: one of them is kept.
  *
- * What holds: a recorder writes the calls of one process. Where a file has those of
- * several pids, it is several recordings, and each event is of the one that its pid belongs to.
- * Work of a device has a pid of its own, that of the device: whose it is, the names tell ("[TP00]
- * 0", "rank 1: GPU 0"), or it is the pid of the calls themselves, or the calls that launched it, as
- * far as their correlations are of one process. Where none of these tells it of all work, nothing
- * is kept.
+ * What holds: a recorder writes the calls of one process. Where a file has those of several pids,
+ * it is several recordings, and each event is of the one that its pid belongs to. Work of a device
+ * has a pid of its own, that of the device: whose it is, the names tell ("[TP00] 0", "rank 1: GPU
+ * 0"), or it is the pid of the calls themselves, or the calls that launched it, as far as their
+ * correlations are of one process. Where none of these tells it of all work, nothing is kept.
  */
 #include "base/core/array.h"
 #include "base/core/hash_map.h"
 #include "base/core/out_of_memory.h"
 #include "base/text/number_order.h"
 #include "base/text/prefix.h"
+#include "trace/rank_name.h"
 #include "trace/trace_builder.h"
 #include "trace/trace_finish_parts.h"
 
 #include <ctype.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* More pids than any machine's ranks have: a file of so many is not looked through. */
 enum { PROCESSES_MAX = 1024 };
@@ -47,12 +44,13 @@ struct merged {
     size_t process_count;
     struct hash_map process_by_pid;
     uint32_t *process_of_track; /* [tracks of the first] */
+    struct hash_map calls;      /* by correlation: the process that called; see calls_tell */
 };
 
 /* ---- the processes of a file ----------------------------------------------------------------- */
 
-/* The number behind "rank" in a text: "rank 3: python", "RANK 3 - GPU", "rank3_7"; or of what our
- * exports call "trace 3: ", of which no rank is known. -1: none. */
+/* "rank 3: python", "RANK 3 - GPU", "rank3_7"; or what our exports call "trace 3: ", of which no
+ * rank is known. -1: none. */
 static int64_t number_of_rank(const char *text)
 {
     static const char of_export[] = "trace ";
@@ -64,16 +62,7 @@ static int64_t number_of_rank(const char *text)
         if (*end == ':' && number >= 0)
             return number;
     }
-    for (const char *at = text; *at; at++) {
-        const char *digits = at + 4;
-
-        if (strncasecmp(at, "rank", 4) != 0 || (at > text && isalpha((unsigned char)at[-1])))
-            continue;
-        digits += strspn(digits, " _-:#[=");
-        if (isdigit((unsigned char)*digits))
-            return strtoll(digits, NULL, 10);
-    }
-    return -1;
+    return rank_in_name(text, text + strlen(text), "rank");
 }
 
 /* What stands before the number of a device in its pid: "[TP00] " of "[TP00] 0"; 0: nothing. */
@@ -118,10 +107,10 @@ static void list_processes(struct merged *merged)
 
 /* What a walk over events does with each. */
 typedef void merged_visit(struct merged *merged, const struct trace_builder *builder,
-                          struct merged_process *process, const struct event *event, void *context);
+                          struct merged_process *process, const struct event *event);
 
 static void visit_store(struct merged *merged, unsigned b, const struct event_store *store,
-                        merged_visit *visit, void *context)
+                        merged_visit *visit)
 {
     for (size_t c = 0; c < store->chunk_count; c++) {
         size_t count = event_store_chunk_events(store, c);
@@ -131,24 +120,23 @@ static void visit_store(struct merged *merged, unsigned b, const struct event_st
             uint32_t track = merged->track_maps[b][event->track];
 
             visit(merged, &merged->builders[b], &merged->processes[merged->process_of_track[track]],
-                  event, context);
+                  event);
         }
     }
 }
 
-static void visit_all(struct merged *merged, bool on_device, merged_visit *visit, void *context)
+static void visit_all(struct merged *merged, bool on_device, merged_visit *visit)
 {
     for (unsigned b = 0; b < merged->builder_count; b++)
         visit_store(merged, b, on_device ? &merged->builders[b].device : &merged->builders[b].host,
-                    visit, context);
+                    visit);
 }
 
 static void note_content(struct merged *merged, const struct trace_builder *builder,
-                         struct merged_process *process, const struct event *event, void *context)
+                         struct merged_process *process, const struct event *event)
 {
     (void)merged;
     (void)builder;
-    (void)context;
     process->operators += event->kind == EVENT_OPERATOR;
     process->calls += event->kind == EVENT_RUNTIME_CALL;
     process->has_work |= event_is_device_work(event);
@@ -258,32 +246,29 @@ static bool work_has_pids_of_calls(struct merged *merged)
 
 /* Calls by correlation: the process; PROCESSES_MAX where several have it. */
 static void note_call(struct merged *merged, const struct trace_builder *builder,
-                      struct merged_process *process, const struct event *event, void *context)
+                      struct merged_process *process, const struct event *event)
 {
-    struct hash_map *calls = context;
     uint32_t index = (uint32_t)(process - merged->processes);
     uint64_t id;
 
     if (event->kind != EVENT_RUNTIME_CALL || event->correlation == NO_ID)
         return;
     id = (uint64_t)event_id_number(&builder->wide_ids, event->correlation);
-    if (hash_map_add(calls, id, index) != index)
-        hash_map_set(calls, id, PROCESSES_MAX);
+    if (hash_map_add(&merged->calls, id, index) != index)
+        hash_map_set(&merged->calls, id, PROCESSES_MAX);
 }
 
 /* One kernel whose call is of another process than that of another kernel decides that nothing is
  * known. */
 static void note_launch(struct merged *merged, const struct trace_builder *builder,
-                        struct merged_process *process, const struct event *event, void *context)
+                        struct merged_process *process, const struct event *event)
 {
-    const struct hash_map *calls = context;
     uint32_t caller;
 
-    (void)merged;
     if (event->correlation == NO_ID)
         return;
-    caller =
-        hash_map_find(calls, (uint64_t)event_id_number(&builder->wide_ids, event->correlation));
+    caller = hash_map_find(&merged->calls,
+                           (uint64_t)event_id_number(&builder->wide_ids, event->correlation));
     if (caller == NO_VALUE)
         return;
     if (process->group == NO_GROUP)
@@ -294,14 +279,12 @@ static void note_launch(struct merged *merged, const struct trace_builder *build
 
 static bool calls_tell(struct merged *merged)
 {
-    struct hash_map calls = {0};
     bool is_known = true;
 
     for (size_t i = 0; i < merged->process_count; i++)
         merged->processes[i].group = NO_GROUP;
-    visit_all(merged, false, note_call, &calls);
-    visit_all(merged, true, note_launch, &calls);
-    hash_map_clear(&calls);
+    visit_all(merged, false, note_call);
+    visit_all(merged, true, note_launch);
     for (size_t i = 0; i < merged->process_count; i++)
         if (merged->processes[i].has_work)
             is_known = is_known && merged->processes[i].group < merged->process_count;
@@ -334,8 +317,8 @@ static void note_contents(struct merged *merged)
     const struct event_sums *sums = &merged->builders[0].sums;
     struct merged_process most = {0};
 
-    visit_all(merged, false, note_content, NULL);
-    visit_all(merged, true, note_content, NULL);
+    visit_all(merged, false, note_content);
+    visit_all(merged, true, note_content);
     for (uint32_t i = 0; i < merged->builders[0].track_count && i < sums->track_room; i++)
         merged->processes[merged->process_of_track[i]].has_work |=
             sums->tracks[i].device_events > 0;
@@ -366,18 +349,20 @@ static size_t count_named(struct merged *merged, is_of_one_recording *is_same,
     return count;
 }
 
-/* How many recordings there are by their pids; 0: one. */
+/* How many recordings there are by their names or calls; 0: one. */
 static size_t count_recordings(struct merged *merged)
 {
-    bool has_layers = merged->builders[0].has_layers;
-    size_t with_calls = 0;
-    size_t with_ranks = count_named(merged, has_rank_of, has_rank);
-    size_t with_labels = count_named(merged, has_label_of, has_label);
-    size_t most = has_layers ? 0 : with_ranks > with_labels ? with_ranks : with_labels;
+    size_t counts[3] = {0};
+    size_t most = 1;
 
+    if (!merged->builders[0].has_layers) {
+        counts[0] = count_named(merged, has_rank_of, has_rank);
+        counts[1] = count_named(merged, has_label_of, has_label);
+    }
     for (size_t i = 0; i < merged->process_count; i++)
-        with_calls += merged->processes[i].has_calls;
-    most = most > with_calls ? most : with_calls;
+        counts[2] += merged->processes[i].has_calls;
+    for (int i = 0; i < 3; i++)
+        most = counts[i] > most ? counts[i] : most;
     return most > 1 ? most : 0;
 }
 
@@ -480,7 +465,6 @@ static void tell_rank(const struct merged *merged, const uint32_t *list, uint32_
                       uint32_t part)
 {
     struct run_facts *facts = &merged->builders[0].facts;
-
     const char *name = name_of_recording(merged, list[part]);
 
     facts->process = string_pool_add(&merged->builders[0].strings, name, strlen(name));
@@ -538,6 +522,7 @@ void merged_processes_keep_one(struct trace_builder *builders, unsigned count,
     else
         read->are_not_parted = read->merged_processes > 0;
     hash_map_clear(&merged.process_by_pid);
+    hash_map_clear(&merged.calls);
     free(merged.processes);
     free(merged.process_of_track);
 }

@@ -149,6 +149,17 @@ static void the_end_of_a_word_is_no_rank(void **state)
     check_part(all, COUNT(all), 0, "-1 of 2?: 50 60 0 1");
 }
 
+static void a_rank_within_a_node_is_none_of_the_run(void **state)
+{
+    const struct launched all[] = {{"a 1", "local rank 0", "a 0", "local_rank 0", 1, true},
+                                   {"a' 1", "local rank 1", "a' 1", "local_rank 1", 1, true},
+                                   {"b 1", "local rank 0", "b 0", "local_rank 0", 1, true},
+                                   {"b' 1", "local rank 1", "b' 1", "local_rank 1", 1, true}};
+
+    (void)state;
+    check_part(all, COUNT(all), 2, "2 of 4: b 1 b 0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +169,7 @@ int main(void)
         cmocka_unit_test(calls_tell_where_correlations_differ),
         cmocka_unit_test(devices_of_one_process_are_not_told_apart),
         cmocka_unit_test(the_end_of_a_word_is_no_rank),
+        cmocka_unit_test(a_rank_within_a_node_is_none_of_the_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
