@@ -36,7 +36,7 @@ struct file_job {
 struct job_list {
     struct file_job *jobs;
     size_t count;
-    size_t files;
+    const struct input_files *files;
     atomic_size_t next;
     bool has_parts; /* some file is of several ranks: numbers in names are then of hosts, or none */
     unsigned threads_per_file;
@@ -66,7 +66,7 @@ static bool turns_out_merged(struct file_job *job, const struct trace *trace,
 
     if (count < 2 || job->source->part_count > 1 || trace->sums)
         return false;
-    if (list->files > 1)
+    if (list->files->count > 1)
         (void)error_set(&job->error, ERROR_INPUT,
                         "'%s' is left out: recordings of %" PRIu32
                         " processes were merged into it, which may be those of other files here; "
@@ -215,9 +215,9 @@ static void add_jobs(struct job_list *list, const struct input_file *file,
 /* Looks into the files, and makes a job of each rank in them; free() the jobs. A file that
  * cannot be opened is a job as well, which fails with that error: then all files are counted in
  * one place. Sources must not move, since jobs point to them: the caller has made room for all. */
-static void list_jobs(struct job_list *list, struct trace_source *sources,
-                      const struct input_files *files)
+static void list_jobs(struct job_list *list, struct trace_source *sources)
 {
+    const struct input_files *files = list->files;
     uint32_t parts_before = 0;
 
     for (size_t i = 0; i < files->count; i++) {
@@ -232,7 +232,7 @@ static void list_jobs(struct job_list *list, struct trace_source *sources,
 }
 
 /* Does what there is to do, with as many threads as that needs. */
-static void do_jobs(struct job_list *list, const struct input_files *files)
+static void do_jobs(struct job_list *list)
 {
     const struct file_reading *reading = list->reading;
     unsigned workers = list->count < reading->threads ? (unsigned)list->count : reading->threads;
@@ -242,14 +242,13 @@ static void do_jobs(struct job_list *list, const struct input_files *files)
     list->next = 0;
     for (size_t i = 0; i < list->count; i++)
         results_init(&list->jobs[i].results);
-    list->progress = progress_new("reading", files->bytes_in_all, reading->shows_progress);
+    list->progress = progress_new("reading", list->files->bytes_in_all, reading->shows_progress);
     work_in_parallel(list, workers);
     progress_free(list->progress);
 }
 
 /* The only file turned out to hold several recordings: a job of each. */
-static void do_merged(struct job_list *list, struct trace_source *source,
-                      const struct input_files *files)
+static void do_merged(struct job_list *list, struct trace_source *source)
 {
     static const struct error none = {0};
     struct file_job *first = list->jobs;
@@ -259,8 +258,8 @@ static void do_merged(struct job_list *list, struct trace_source *source,
     free(first);
     list->jobs = NULL;
     list->count = 0;
-    add_jobs(list, &files->files[0], source, 0, &none);
-    do_jobs(list, files);
+    add_jobs(list, &list->files->files[0], source, 0, &none);
+    do_jobs(list);
 }
 
 /* Threads go to files first, and what is left to each file: 16 threads read 4 files with 4 each. */
@@ -268,12 +267,12 @@ void read_files(struct files_read *outcome, struct results *results,
                 const struct input_files *files, const struct file_reading *reading)
 {
     struct trace_source *sources = require_memory(calloc(files->count, sizeof *sources));
-    struct job_list list = {.reading = reading, .files = files->count};
+    struct job_list list = {.reading = reading, .files = files};
 
-    list_jobs(&list, sources, files);
-    do_jobs(&list, files);
+    list_jobs(&list, sources);
+    do_jobs(&list);
     if (list.count == 1 && list.jobs[0].merged_processes)
-        do_merged(&list, &sources[0], files);
+        do_merged(&list, &sources[0]);
     read_files_gather(outcome, results, &list);
     for (size_t i = 0; i < list.count; i++)
         results_clear(&list.jobs[i].results);

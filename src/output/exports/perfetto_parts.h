@@ -32,9 +32,6 @@ struct perfetto_halves {
 void find_perfetto_halves(struct perfetto_halves *halves, const struct trace *trace);
 void perfetto_halves_clear(struct perfetto_halves *halves);
 
-/* A trace as packets of Perfetto: all that was recorded, in the words of torch.profiler, and the
- * ledger as tracks of a process of its own. */
-
 /* Numbers of processes are those of a machine: in a file of several traces each has room for more
  * than Linux has, and a number for our own tracks that no real one has. */
 enum { PIDS_PER_TRACE = 10000000, OWN_PID = 9000000 };
@@ -46,7 +43,8 @@ struct perfetto_place {
     uint32_t speakers;  /* whose words are used: device_words.h */
 };
 
-/* Write errors show in ferror(output). */
+/* A trace as packets of Perfetto: all that was recorded, in the words of torch.profiler, and the
+ * ledger as tracks of a process of its own. Write errors show in ferror(output). */
 void perfetto_write_trace(FILE *output, const struct trace *trace, const struct ledger *ledger,
                           const struct perfetto_place *place);
 

@@ -558,7 +558,7 @@ static bool is_tensorflow_op(const struct xplane_event *read)
            memcmp(name->at + place + 1, type->at, type->length) == 0;
 }
 
-/* JAX before 0.4.31, and 0.6, records no op on a processor, but when a compiled program runs: all
+/* JAX 0.4.20, 0.4.30 and 0.6.2 record no op on a processor, but when a compiled program runs: all
  * of it, or its parts on threads of a pool. What calls these waits, or gives it to such a thread.
  */
 static bool runs_program(struct proto_bytes name)
