@@ -9,11 +9,9 @@ exports, one behind the other or mixed. All sections of each rank have to be tho
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import sys
-import tempfile
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Callable, Iterator
@@ -25,6 +23,7 @@ sys.path[:0] = [str(HERE.parent / "generate")]
 from ascend_recording import known_part, write_trace_view  # noqa: E402
 from ledger_script import Plan  # noqa: E402
 from make_trace import make_trace  # noqa: E402
+from random_cases import run_kinds  # noqa: E402
 from recorder_formats import run, sections_of, timed_json  # noqa: E402
 from trace_styles import STYLES  # noqa: E402
 from write_trace import write_trace  # noqa: E402
@@ -211,12 +210,12 @@ def beside_its_parts_it_is_left_out(case: Case) -> None:
     same("left out", (code, len(told)), (5, 1))
 
 
-PROPERTIES = (
+PROPERTIES = [
     ranks_are_read_as_their_files,
     what_nothing_tells_is_refused,
     layers_of_several_ranks_are_refused,
     beside_its_parts_it_is_left_out,
-)
+]
 
 
 def same(what: str, found: Any, wanted: Any) -> None:
@@ -228,29 +227,5 @@ def same(what: str, found: Any, wanted: Any) -> None:
     raise AssertionError(f"{what}: {str(found)[:300]}, wanted {str(wanted)[:300]}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("program", type=Path)
-    parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    failed = 0
-    for seed in range(given.seed, given.seed + given.count):
-        with tempfile.TemporaryDirectory(prefix="flopledger-merged-") as folder:
-            case = Case(given.program.resolve(), Path(folder), seed)
-            for held in PROPERTIES:
-                for file in Path(folder).iterdir():
-                    file.unlink()
-                try:
-                    held(case)
-                except AssertionError as failure:
-                    failed += 1
-                    print(
-                        f"FAILED: {held.__name__}, {case.way.__name__}, {case.count} ranks, --seed {seed}: {failure}"
-                    )
-    print(f"{given.count * len(PROPERTIES) - failed} passed, {failed} failed, 0 skipped")
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    run_kinds(PROPERTIES, Case, count=20, first_seed=1)

@@ -331,9 +331,8 @@ class Requests(Recorded):
         if launcher:
             command[command.index(str(SCRIPT)) : command.index(str(SCRIPT))] = list(launcher)
         printed = self.folder / "printed"
-        with printed.open(
-            "w"
-        ) as file:  # a pipe would be full after some thousand steps, and they would end
+        # a pipe would be full after some thousand steps, and they would end
+        with printed.open("w") as file:
             program = subprocess.Popen(command, cwd=self.folder, env=environment_of(PROGRAM), stdout=file, stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
         self.addCleanup(program.wait)
         self.addCleanup(self.kill_workers)
